@@ -15,7 +15,7 @@ use crate::{controllers, verbs, webhook};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Maximum number of webhook calls and conversions of one request. More occur only if the state changes during each call.
+/// Maximum number of webhook calls and conversions of one request. More calls occur only if the state changes during each call.
 const ATTEMPTS_MAX: usize = 64;
 
 /// A request that is executed in one or more attempts.
@@ -34,7 +34,7 @@ pub(crate) enum Progress {
     Waits(Box<WaitingForWebhooks>),
 }
 
-/// A request that waits for webhook responses. It has changed nothing yet.
+/// A request that waits for webhook responses and has not changed any object yet.
 pub(crate) struct WaitingForWebhooks(Execution);
 
 impl Execution {
@@ -87,7 +87,7 @@ impl Execution {
 }
 
 impl WaitingForWebhooks {
-    /// Calls the webhooks and converts objects; then the request can be retried.
+    /// Calls the webhooks for which the request waits, and converts objects; the returned request can be retried.
     pub(crate) async fn call_webhooks(mut self, store: &Store) -> Execution {
         if let Some(session) = &mut self.0.session {
             webhook::call_pending_webhooks(store, session).await;
@@ -120,7 +120,7 @@ impl WaitingForWebhooks {
         }
     }
 
-    /// Whether too many webhook calls were in vain because the state changed. Never for deletecollection: it calls once per object.
+    /// Whether too many webhook calls were in vain because the state changed. False for deletecollection, which calls webhooks per object.
     pub(crate) fn has_exceeded_attempts(&self) -> bool {
         let session = self.0.session.as_ref();
         session.is_some_and(|session| session.completed_count() > ATTEMPTS_MAX)
@@ -128,7 +128,7 @@ impl WaitingForWebhooks {
     }
 }
 
-/// Executes a request once. `session` has the webhooks to call and the responses received so far.
+/// Executes a request once. `session` has the webhooks to call and the webhook responses received so far.
 fn attempt(
     store: &Arc<Store>,
     call: Call,

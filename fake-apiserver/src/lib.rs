@@ -92,13 +92,16 @@ pub mod extension {
     pub use crate::machinery::error_list::ErrorList;
     pub use crate::machinery::selector::LabelSelector;
     pub use crate::machinery::status::GroupResource;
-    pub use crate::machinery::{intern, ip, json, json_path, metadata, names, pattern, stack, url, versions};
+    pub use crate::machinery::{
+        go, intern, ip, json, json_path, metadata, names, pattern, stack, url, versions,
+    };
     pub use crate::object::{Object, Objects, namespace_range};
     pub use crate::patch::json_patch;
     pub use crate::patch::managed::overlay;
     pub use crate::plugin::{
         AdmissionPlugin, Attributes, Controller, ControllerTransaction, OpenApiEncoders, Transaction,
     };
+    pub use crate::protobuf::wire as protobuf;
     pub use crate::schema::structural as schema;
     pub use crate::schema::{FormError, conform_metadata};
     pub use crate::store::Extension;

@@ -39,7 +39,7 @@ pub struct Object {
     bytes: Bytes,
     /// The protobuf form, created on demand. Boxed because few objects need it.
     protobuf: OnceLock<Box<Result<Encoded, CodecError>>>,
-    /// The object in other versions, converted by a webhook. Boxed because few objects need them.
+    /// The object in other API versions, converted by a webhook. Boxed because few objects need other versions.
     forms: OnceLock<Box<Mutex<Vec<Form>>>>,
     /// Offset in `bytes` of the members after `kind` and `apiVersion`.
     members_at: usize,
@@ -49,7 +49,7 @@ pub struct Object {
     pub(crate) revision: u64,
 }
 
-/// The object converted to another version.
+/// An object converted to another API version.
 #[derive(Debug)]
 struct Form {
     /// The number of the conversion that created this form. A changed CRD has a new conversion number.
@@ -67,10 +67,10 @@ impl Object {
         found.map(|form| form.object.clone())
     }
 
-    /// Caches the object converted to another version.
+    /// Caches the object as converted to the API version `version`.
     pub(crate) fn keep_converted(&self, conversion: u64, version: &'static str, object: Arc<Self>) {
         let mut forms = self.forms.get_or_init(Box::default).lock();
-        // Forms from earlier conversions (of a previous CRD) are obsolete.
+        // Forms from earlier conversion numbers (of a previous CRD) are obsolete.
         forms.retain(|form| form.conversion == conversion && form.version != version);
         forms.push(Form {
             conversion,
@@ -125,7 +125,7 @@ impl Object {
         })
     }
 
-    /// The same object in serialized form only, which takes a sixth of the memory.
+    /// This object in serialized form only, which takes a sixth of the memory.
     pub(crate) fn serialized_only(self: &Arc<Self>) -> Arc<Self> {
         if self.value.get().is_none() {
             return self.clone();
@@ -154,7 +154,7 @@ impl Object {
         self.kept_value()
     }
 
-    /// Like `value`, but returns a shared pointer.
+    /// Like `value`: the object without `metadata.managedFields`, but as a shared pointer.
     pub(crate) fn shared_value(&self) -> Arc<Value> {
         self.kept_value().clone()
     }
@@ -200,7 +200,7 @@ impl Object {
         }
     }
 
-    /// The serialized object, as GET and watches send it.
+    /// The serialized object, as GET responses and watches send it.
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -221,19 +221,19 @@ impl Object {
         }
     }
 
-    /// Number of bytes that `write_item` appends to a list.
+    /// Number of bytes that `write_item` appends to a list response.
     pub(crate) fn item_bytes(&self) -> usize {
         1 + self.bytes.len() - self.members_at
     }
 
-    /// Appends the object as a list item: without kind and apiVersion.
+    /// Appends the object to a list response as an item: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");
         out.put_slice(&self.bytes[self.members_at..]);
     }
 }
 
-/// Appends `managedFields` to the `metadata` object at the end of the buffer; returns the range of its value.
+/// Appends `managedFields` to the `metadata` object at the end of the buffer; returns the range of the value of `managedFields`.
 fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
     out.truncate(out.len() - 1);
     if !out.ends_with(b"{") {
@@ -263,14 +263,25 @@ pub fn namespace_range<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
 ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
-    let bounds = match namespace {
+    let start = Bound::Included(key_prefix(namespace).into());
+    range_from(objects, namespace, start)
+}
+
+/// The objects of one namespace, or of all namespaces, from a storage key on.
+pub(crate) fn range_from<'a>(
+    objects: &'a Objects,
+    namespace: Option<&str>,
+    start: Bound<Arc<str>>,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
+    let end = match namespace {
         // Keys are `NAMESPACE/NAME`, and "0" is the character after "/".
-        Some(namespace) => (
-            Bound::Included(format!("{namespace}/")),
-            Bound::Excluded(format!("{namespace}0")),
-        ),
-        None => (Bound::Unbounded, Bound::Unbounded),
+        Some(namespace) => Bound::Excluded(format!("{namespace}0").into()),
+        None => Bound::Unbounded,
     };
-    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
-    objects.range(bounds)
+    objects.range((start, end))
+}
+
+/// The start of the storage keys of a namespace; empty for all namespaces.
+pub(crate) fn key_prefix(namespace: Option<&str>) -> String {
+    namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
 }

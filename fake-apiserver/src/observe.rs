@@ -51,13 +51,13 @@ pub enum Event {
         group: &'static str,
         /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// `None` for cluster-scoped objects.
+        /// Namespace of the changed object; `None` for cluster-scoped objects.
         namespace: Option<Arc<str>>,
         /// Name of the changed object.
         name: Arc<str>,
         /// The resourceVersion that the change gave the object.
         revision: u64,
-        /// The new state; for a deletion the last state. Omits `metadata.managedFields`, which would double the size.
+        /// The new state of the object; for a deletion the last state. Omits `metadata.managedFields`, which would double the size.
         object: Arc<Value>,
     },
     /// A watch event was handed to the client's connection. Bookmarks are not reported.
@@ -66,13 +66,13 @@ pub enum Event {
         client: Arc<str>,
         /// Number of the watch, unique within the server.
         watch: u64,
-        /// The type of the event. With a selector, an object that starts to match is `Added`, one that stops matching `Deleted`.
+        /// The type of the watch event. With a selector, an object that starts to match is `Added`, one that stops matching `Deleted`.
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,
         /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// `None` for cluster-scoped objects.
+        /// Namespace of the object in the watch event; `None` for cluster-scoped objects.
         namespace: Option<Arc<str>>,
         /// Name of the object in the watch event.
         name: Arc<str>,
@@ -94,7 +94,7 @@ pub enum Event {
     Fault(AppliedFault),
 }
 
-/// The type of a change or watch event.
+/// The type of an object change or watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// The object was created, or started to match the selector.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Attributes<'r> {
     /// The definition of the written resource.
     pub kind: &'r Kind,
-    /// The object itself, its status, or another subresource.
+    /// What the request writes: the object itself, its status, or another subresource.
     pub part: Part,
     /// The stored object before the write; `None` for a creation.
     pub old: Option<&'r Value>,
@@ -27,7 +27,7 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
     /// The name in `--enable-admission-plugins`, such as `LimitRanger`.
     fn name(&self) -> &'static str;
 
-    /// Mutates a new object before validation. The request is rejected if this returns an error.
+    /// Mutates a new object before validation. An error rejects the request.
     fn admit(
         &self,
         txn: &mut dyn Transaction,
@@ -38,8 +38,8 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Validates a new or changed object, which is valid on its own, against other objects. The request is rejected if this returns an
-    /// error.
+    /// Validates a new or changed object, which is valid on its own, against other objects. An error rejects the
+    /// request.
     fn validate(
         &self,
         txn: &mut dyn Transaction,
@@ -50,7 +50,7 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Handles a committed change, in the same transaction. `new` is None for a deletion.
+    /// Handles a committed change, in the transaction of the change. `new` is None for a deletion.
     fn on_commit(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
         let _ = (txn, kind, old, new);
     }
@@ -67,13 +67,13 @@ pub trait Transaction {
     /// The object with this name, if it exists. `namespace` is `None` for cluster-scoped objects.
     fn object(&self, kind: &Kind, namespace: Option<&str>, name: &str) -> Option<Arc<Object>>;
 
-    /// All objects of a resource, or those in one namespace.
+    /// All objects of a resource, or if `namespace` is set only those in the namespace.
     fn objects(&self, kind: &Kind, namespace: Option<&str>) -> Vec<Arc<Object>>;
 
     /// Writes an object on behalf of the server, without validation.
     fn write(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value);
 
-    /// Adds a `Warning` header to the response.
+    /// Adds a `Warning` header to the response of the request.
     fn warn(&mut self, text: String);
 
     /// The options of the server.
@@ -140,7 +140,7 @@ pub trait ControllerTransaction: Transaction {
     /// Deletes an object, without regard to finalizers.
     fn delete(&mut self, kind: &Kind, namespace: Option<&str>, name: &str);
 
-    /// All versions of a custom resource.
+    /// All versions of a custom resource, by API group and plural name.
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind>;
 
     /// The index of the custom resource's table in the store, allocated if the resource has none.

@@ -2,6 +2,7 @@
 //!
 //! Does not know the user, and does not parse paths.
 
+use crate::machinery::versions;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -17,9 +18,9 @@ pub enum Verb {
     Watch,
     /// Create an object or a subresource such as a binding.
     Create,
-    /// Replace the object with a new state (PUT).
+    /// Replace an object with a new state (PUT).
     Update,
-    /// Change part of an object.
+    /// Change a part of an object (PATCH).
     Patch,
     /// Delete one object.
     Delete,
@@ -79,20 +80,17 @@ pub struct ResourcePath {
     pub subresource: Option<String>,
     /// Namespace; `None` for cluster-scoped requests.
     pub namespace: Option<String>,
-    /// Name of the object; `None` for collections. For a create, the name of the created object.
+    /// Name of the object; `None` for requests for a collection. For a create, the name of the created object.
     pub name: Option<String>,
 }
 
 impl ResourcePath {
     /// Group and version as in `apiVersion`: `v1` or `storage.k8s.io/v1`.
     pub fn group_version(&self) -> String {
-        match self.group.as_str() {
-            "" => self.version.clone(),
-            group => format!("{group}/{}", self.version),
-        }
+        versions::group_version(&self.group, &self.version)
     }
 
-    /// The resource as RBAC spells it: `pods`, or `pods/binding`.
+    /// The resource and subresource as RBAC spells them: `pods`, or `pods/binding`.
     pub fn combined(&self) -> String {
         combined(&self.resource, self.subresource.as_deref().unwrap_or_default())
     }
@@ -105,7 +103,7 @@ impl ResourcePath {
         }
     }
 
-    /// Whether the resource is the legacy `bindings`. A Binding created there names its pod in the body.
+    /// Whether the resource is the legacy `bindings`. A Binding that is created at this path names its pod in the body.
     pub fn is_bindings(&self) -> bool {
         self.group.is_empty() && self.resource == "bindings" && self.subresource.is_none()
     }

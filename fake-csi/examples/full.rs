@@ -1,4 +1,4 @@
-//! Prints what a driver with 10 GiB of fragmented storage returns: `cargo run -p fake-csi --example full`.
+//! Prints what a driver with 10 GiB of fragmented storage responds to clients: `cargo run -p fake-csi --example full`.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Validates request arguments against the required fields and size limits of the CSI specification.
+//! Validates arguments of CSI calls against the required fields and size limits of the CSI specification.
 //! Does not know pools and volumes.
 
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use crate::{
 /// Maximum length of a string field, in bytes (CSI spec, "Size Limits").
 const STRING_BYTES_MAX: usize = 128;
 
-/// Maximum length of a path, in bytes (Linux, PATH_MAX).
+/// Maximum length of a path, in bytes (Linux, `PATH_MAX`).
 const PATH_BYTES_MAX: usize = 4096;
 
 /// Maximum size of a map field: the sum of key and value lengths in bytes (CSI spec, "Size Limits").
 const MAP_BYTES_MAX: usize = 4096;
 
-/// Validates the arguments of CreateVolume. Invalid ones return `INVALID_ARGUMENT`.
+/// Validates the arguments of CreateVolume. Invalid arguments result in `INVALID_ARGUMENT`.
 pub(crate) fn create_volume(
     spec: &DriverSpec,
     request: CreateVolumeRequest,
@@ -55,7 +55,7 @@ pub(crate) fn create_volume(
     })
 }
 
-/// The id of the source volume or snapshot; an error if the driver does not support that kind of source.
+/// The id of the source volume or snapshot; an error if the driver does not support this kind of source.
 fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
     match source.r#type {
         Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {
@@ -77,7 +77,7 @@ fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, S
     }
 }
 
-/// Validates mutable parameters. A driver without mutable parameters rejects all of them.
+/// Validates mutable parameters. A driver without mutable parameters rejects every parameter.
 pub(crate) fn mutable_parameters(
     spec: &DriverSpec,
     parameters: BTreeMap<String, String>,
@@ -99,24 +99,22 @@ pub(crate) fn mutable_parameters(
     check_map_size("mutable_parameters", parameters)
 }
 
-/// Checks that a required string field is set and within the size limit.
+/// Checks that a required string field is set and within the size limit. `what`: the name of the field.
 pub(crate) fn required_string(what: &str, text: String) -> Result<String, Status> {
-    match text.len() {
-        0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
-        1..=STRING_BYTES_MAX => Ok(text),
-        _ => Err(Status::invalid_argument(format!(
-            "{what} is longer than {STRING_BYTES_MAX} bytes; shorten it"
-        ))),
-    }
+    required_text(what, text, STRING_BYTES_MAX)
 }
 
-/// Checks that a required path is set and no longer than PATH_MAX.
+/// Checks that a required path is set and no longer than `PATH_MAX`. `what`: the name of the field.
 pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
+    required_text(what, text, PATH_BYTES_MAX)
+}
+
+fn required_text(what: &str, text: String, bytes_max: usize) -> Result<String, Status> {
     match text.len() {
         0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
-        1..=PATH_BYTES_MAX => Ok(text),
+        length if length <= bytes_max => Ok(text),
         _ => Err(Status::invalid_argument(format!(
-            "{what} is longer than {PATH_BYTES_MAX} bytes; shorten it"
+            "{what} is longer than {bytes_max} bytes; shorten it"
         ))),
     }
 }
@@ -139,7 +137,7 @@ pub(crate) fn check_map_size(
     Ok(map)
 }
 
-/// Validates volume capabilities; at least one is required.
+/// Validates volume capabilities, of which at least one is required.
 pub(crate) fn read_capabilities(capabilities: &[VolumeCapability]) -> Result<Vec<Capability>, Status> {
     if capabilities.is_empty() {
         return Err(Status::invalid_argument(
@@ -155,7 +153,7 @@ pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Resul
     read_capability(&capability.ok_or_else(missing)?)
 }
 
-/// The segment of a topology. `None` if the topology is unset or empty: all segments match.
+/// Converts a topology to a segment. `None` if the topology is unset or empty: all segments match.
 pub(crate) fn segment(topology: Option<Topology>) -> Result<Option<Segment>, Status> {
     let segment = check_map_size("topology segments", topology.unwrap_or_default().segments)?;
     Ok((!segment.is_empty()).then_some(segment))
@@ -188,7 +186,7 @@ fn read_capability(capability: &VolumeCapability) -> Result<Capability, Status> 
     }
 }
 
-/// Minimum and maximum of a capacity range; both `None` if the range is unset.
+/// Minimum and maximum of a capacity range; both are `None` if the range is unset.
 pub(crate) fn read_size_range(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     let Some(CapacityRange {
         required_bytes,
@@ -203,7 +201,7 @@ pub(crate) fn read_size_range(range: Option<CapacityRange>) -> Result<SizeRange,
     })
 }
 
-/// One bound of a capacity range; 0 means unset.
+/// A bound of a capacity range in bytes; 0 means unset. `what`: the name of the field.
 fn read_bound(what: &str, bytes: i64) -> Result<Option<u64>, Status> {
     let bytes = u64::try_from(bytes).map_err(|_| {
         Status::invalid_argument(format!("capacity_range.{what} is negative; give at least 0"))

@@ -1,5 +1,5 @@
-//! Owns the common handling of all calls: each call is counted, may match a fault rule, gets its response under the lock, and is reported
-//! to the observer once. Does not know what the responses mean.
+//! Owns the common handling of CSI calls: each call is counted, may match a fault rule, gets its response under the lock, and is reported
+//! to the observer once. Does not know the content of responses.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::{
 pub(crate) struct Endpoint {
     pub(crate) shared: Arc<Shared>,
     pub(crate) node: Option<NodeIdentity>,
-    /// Cancelled when the endpoint stops; calls in flight then fail.
+    /// Cancelled when the endpoint stops; calls in flight then fail with UNAVAILABLE.
     pub(crate) stopped: CancellationToken,
 }
 
-/// A received call.
+/// A CSI call that an endpoint received.
 pub(crate) struct Call {
     /// The event that is reported to the observer.
     pub(crate) event: Event,
-    /// Closes the connection of the call when cancelled.
+    /// Cancelling the token closes the connection on which the call arrived.
     cut: Option<CancellationToken>,
 }
 
 /// Message of the INTERNAL error that a call returns if its handler panicked.
 pub const PANICKED: &str = "the fake driver panicked while handling this call";
 
-/// Result of a handler: the response, and its summary for the observer.
+/// Result of a call's handler: the response, and its summary for the observer.
 pub(crate) type HandlerResult<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
-    /// Creates a call whose event has no arguments yet; the handler adds the arguments of the request.
+    /// Creates a call whose event contains no arguments yet; the handler adds the arguments of the request.
     pub(crate) fn begin_call<T>(&self, method: Method, request: &Request<T>) -> Call {
         let connection = ConnectionInfo::of_call(request);
         let peer = connection
@@ -114,7 +114,7 @@ impl Endpoint {
     }
 }
 
-/// A call in flight. If it is dropped before it ends, the client has cancelled the call, which is reported as CANCELLED.
+/// A call in flight. If the value is dropped before the call ends, the client has cancelled the call, which is reported as CANCELLED.
 struct CallInFlight {
     shared: Arc<Shared>,
     call: Event,
@@ -133,7 +133,7 @@ impl CallInFlight {
         }
     }
 
-    /// Runs the handler and reports the call to the observer while the state is locked.
+    /// Runs the handler of the call, and reports the call to the observer while the state is locked.
     fn end<M>(
         &mut self,
         handler: impl FnOnce(&mut DriverState, &mut Event) -> HandlerResult<M>,

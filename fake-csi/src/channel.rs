@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
-/// A channel to the driver on a Unix socket, which need not exist yet. Must be called within a tokio runtime.
+/// A channel to the driver on a Unix socket. The socket need not exist yet. Must be called within a tokio runtime.
 ///
 /// Fails if the path is not UTF-8.
 pub fn channel(socket: &Path) -> io::Result<Channel> {
@@ -20,7 +20,7 @@ pub fn channel(socket: &Path) -> io::Result<Channel> {
     Ok(endpoint.connect_lazy())
 }
 
-/// A channel to a driver in the same process, over streams that `connect` returns. Must be called within a tokio runtime.
+/// A channel to a driver in this process, over streams that `connect` returns. Must be called within a tokio runtime.
 pub fn channel_over<S>(connect: impl Fn() -> io::Result<S> + Clone + Send + 'static) -> Channel
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

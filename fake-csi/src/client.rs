@@ -20,13 +20,13 @@ use tonic::{Code, Request, Status, transport::Channel};
 
 use crate::{Method, Segment, method::code_name};
 
-/// Values of a response, by name.
+/// Values of a CSI response, by name.
 type ResponseValues = BTreeMap<&'static str, ResponseValue>;
 
-/// A value of a response.
+/// A value of a CSI response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseValue {
-    /// Bytes, a count, or 1 for true and 0 for false.
+    /// A number of bytes, a count, or 1 for true and 0 for false.
     Number(i64),
     /// A name or an id.
     Text(String),
@@ -45,22 +45,22 @@ pub enum CsiRequest {
     ControllerCapabilities,
     /// NodeGetInfo: returns `nodeId`, whether `topology` is set, and its `segment`, such as `zone=a,host=n1`.
     NodeInfo,
-    /// GetCapacity: returns `available`, `maximum`, `minimum`, and `room`, which is the maximum or, if unset, the available capacity.
+    /// GetCapacity: returns `available`, `maximum`, `minimum`, and `room`: the maximum or, if it is unset, the available capacity.
     Capacity {
-        /// `accessible_topology`; `None` leaves it unset.
+        /// `accessible_topology` of the request; `None` leaves the field unset.
         segment: Option<Segment>,
-        /// Parameters of the storage class.
+        /// Parameters of the StorageClass.
         parameters: BTreeMap<String, String>,
     },
     /// CreateVolume for a mounted filesystem with a single writer: returns `bytes` and `id`.
     Create {
         /// Name of the volume.
         name: String,
-        /// `required_bytes`.
+        /// `required_bytes` of the request.
         bytes: i64,
-        /// The only term of `requisite` and `preferred`; `None` leaves both unset.
+        /// The only term of `requisite` and `preferred`; `None` leaves both fields unset.
         segment: Option<Segment>,
-        /// Parameters of the storage class.
+        /// Parameters of the StorageClass.
         parameters: BTreeMap<String, String>,
     },
     /// DeleteVolume: returns no values.
@@ -72,28 +72,28 @@ pub enum CsiRequest {
     Expand {
         /// The volume's id.
         id: String,
-        /// `required_bytes`.
+        /// `required_bytes` of the request.
         bytes: i64,
     },
     /// NodePublishVolume for a mounted filesystem with a single writer: returns no values.
     Publish {
         /// The volume's id.
         id: String,
-        /// `target_path`.
+        /// `target_path` of the request.
         target: String,
         /// Whether the volume is a CSI ephemeral volume of a pod, which was not created by CreateVolume.
         ephemeral: bool,
     },
 }
 
-/// The response to a [`CsiRequest`]: code, message and values.
+/// The response to a [`CsiRequest`]: gRPC code, error message and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiResponse {
     /// `OK` or the gRPC error code, spelled as in the CSI specification.
     pub code: &'static str,
     /// Message of an error response.
     pub message: Option<String>,
-    /// Values of the response; always contains `implemented`.
+    /// Values of the response, by name; always contains `implemented`.
     pub values: ResponseValues,
 }
 

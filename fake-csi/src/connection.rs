@@ -1,5 +1,5 @@
 //! Owns one client connection: its peer, requests that are rejected before they become calls, and cutting the connection during a call.
-//! Does not know the calls.
+//! Does not know the content of the calls.
 
 use std::{
     io,
@@ -23,21 +23,21 @@ use crate::{
 /// Size of one read from a client, in bytes.
 const CHUNK_BYTES: usize = 8192;
 
-/// Number of the next connection of this process.
+/// Number of the next connection of this process, for [`Peer::connection`](crate::Peer::connection).
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
-/// Reports connections and requests that a socket rejects.
+/// Reports connections and requests that a socket rejects to the observer.
 #[derive(Clone, Default)]
 pub(crate) struct RefusalReporter {
     pub(crate) node: Option<String>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// The connection of a request, attached to each request as a gRPC extension.
+/// The connection of a request; attached to each request as a gRPC extension.
 #[derive(Clone)]
 pub(crate) struct ConnectionInfo {
     pub(crate) peer: Peer,
-    /// Cancelling it cuts the connection: unsent bytes are never sent.
+    /// Cancelling the token cuts the connection: unsent bytes are never sent.
     pub(crate) cut: CancellationToken,
     /// Whether the request has reached a CSI service.
     pub(crate) is_call: Arc<AtomicBool>,
@@ -52,7 +52,7 @@ impl ConnectionInfo {
         Some(info)
     }
 
-    /// Reports a rejected request; without `path`, a rejected connection.
+    /// Reports a rejected request to the observer; without `path`, a rejected connection.
     pub(crate) fn report_refused(&self, path: Option<&str>, reason: String) {
         tracing::debug!(path, reason, "refused");
         if let Some(observer) = &self.reporter.observer {
@@ -66,14 +66,14 @@ impl ConnectionInfo {
     }
 }
 
-/// A client connection that can be cut.
+/// A client connection that a fault rule can cut.
 pub(crate) struct Connection<S> {
     stream: S,
     info: ConnectionInfo,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     inbound: InboundFilter,
     outbound: OutboundScanner,
-    /// Bytes for h2 to read, and how many of them h2 has read already.
+    /// Bytes for h2 to read, and how many of these bytes h2 has read already.
     ready: (Vec<u8>, usize),
     has_ended: bool,
 }
@@ -100,7 +100,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Fails if the connection was cut; otherwise registers the task, which is woken when the connection is cut.
+    /// Fails if the connection was cut; otherwise registers the task of `context`, which is woken when the connection is cut.
     fn check_not_cut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.cut.as_mut().poll(context) {
             Poll::Pending => Ok(()),

@@ -1,4 +1,4 @@
-//! The Controller service: converts messages and fills in events. The backend computes capacity.
+//! The CSI Controller service: converts messages and fills in events. The backend computes capacity.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::{
     call::{Endpoint, HandlerResult},
     state::DriverState,
     violations,
-    volumes::volume_not_found,
+    volumes::{access_types, volume_not_found},
 };
 
 #[tonic::async_trait]
@@ -114,11 +114,7 @@ impl Controller for Endpoint {
         let mut call = self.begin_call(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         call.event.volume_id = Some(request.volume_id.clone());
-        call.event.capabilities = request
-            .volume_capabilities
-            .iter()
-            .map(violations::format_capability)
-            .collect();
+        call.event.capabilities = violations::format_capabilities(&request.volume_capabilities);
         self.serve(call, |state, _, _| Ok((validate(state, request)?, Answer::Done)))
             .await
     }
@@ -147,11 +143,7 @@ impl Controller for Endpoint {
             .as_ref()
             .map(|topology| topology.segments.clone());
         call.event.parameters = request.parameters.clone();
-        call.event.capabilities = request
-            .volume_capabilities
-            .iter()
-            .map(violations::format_capability)
-            .collect();
+        call.event.capabilities = violations::format_capabilities(&request.volume_capabilities);
         let spec = &self.shared.spec;
         call.event.violations = violations::get_capacity(spec, &mut request);
         self.serve(call, move |state, _, effect| match effect {
@@ -196,7 +188,7 @@ impl Controller for Endpoint {
 }
 
 impl Endpoint {
-    /// Adds the id of a volume to the event, and its name, segment and parameters if the driver has the volume.
+    /// Adds the volume's id to the event. If the driver has the volume, also adds its name, segment and parameters.
     pub(crate) fn add_volume_data(&self, event: &mut Event, id: &str) {
         if let Some(volume) = self.shared.state.lock().volumes.get(id) {
             event.segment = Some(volume.segment.clone());
@@ -221,11 +213,7 @@ pub(crate) fn add_create_arguments(call: &mut Event, request: &CreateVolumeReque
     }
     call.segment = call.preferred.first().or(call.requisite.first()).cloned();
     call.parameters = request.parameters.clone();
-    call.capabilities = request
-        .volume_capabilities
-        .iter()
-        .map(violations::format_capability)
-        .collect();
+    call.capabilities = violations::format_capabilities(&request.volume_capabilities);
     call.required_bytes = request.capacity_range.map(|range| range.required_bytes);
     call.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
     call.volume_name = Some(request.name.clone());
@@ -234,7 +222,7 @@ pub(crate) fn add_create_arguments(call: &mut Event, request: &CreateVolumeReque
     call.source = request.volume_content_source.as_ref().and_then(source_id);
 }
 
-/// The id of the source volume or snapshot.
+/// The id of the source volume or snapshot of a new volume.
 fn source_id(source: &VolumeContentSource) -> Option<String> {
     match source.r#type.as_ref()? {
         volume_content_source::Type::Volume(volume) => Some(volume.volume_id.clone()),
@@ -320,10 +308,7 @@ fn pool_capacity(
     // Without volume capabilities all access types count; external-provisioner sends none.
     let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
         [] => Vec::new(),
-        given => arguments::read_capabilities(given)?
-            .iter()
-            .map(|capability| capability.block)
-            .collect(),
+        given => access_types(&arguments::read_capabilities(given)?),
     };
     let requirements = Requirements {
         parameters: &parameters,
@@ -396,7 +381,7 @@ fn list(
     let mut volumes = state
         .volumes
         .starting_at(&request.starting_token)
-        .ok_or_else(|| Status::aborted("starting_token is unknown; start again without one"))?;
+        .ok_or_else(|| Status::aborted("starting_token is unknown; list again without starting_token"))?;
     let page = if max_entries == 0 { usize::MAX } else { max_entries };
     let entry = |volume: &VolumeInfo| list_volumes_response::Entry {
         volume: Some(volume_message(spec, volume)),
@@ -438,14 +423,14 @@ fn volume_message(spec: &DriverSpec, volume: &VolumeInfo) -> Volume {
     }
 }
 
-fn capability(call: rpc::Type) -> ControllerServiceCapability {
+pub(crate) fn capability(call: rpc::Type) -> ControllerServiceCapability {
     let rpc = controller_service_capability::Rpc { r#type: call.into() };
     ControllerServiceCapability {
         r#type: Some(controller_service_capability::Type::Rpc(rpc)),
     }
 }
 
-/// CSI sizes are int64; larger values are reported as the maximum.
+/// Converts a size to the int64 of CSI messages; larger sizes become the maximum int64.
 fn to_csi_size(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -1,6 +1,6 @@
-//! A fault-injecting proxy before a driver: changes the requests of one client, or the responses that the client receives.
+//! A fault-injecting proxy before a driver: changes the CSI calls of one client, or the responses that the client receives.
 //!
-//! Shows the effect of client bugs without changing the client. The driver, and a recording proxy before it, only see what is forwarded.
+//! Shows the effect of client bugs without changing the client. The driver, and a recording proxy before it, receive the changed calls.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use csi_proto::v1::{
     ControllerExpandVolumeRequest, ControllerExpandVolumeResponse, ControllerGetCapabilitiesRequest,
     ControllerGetCapabilitiesResponse, ControllerModifyVolumeRequest, ControllerModifyVolumeResponse,
-    ControllerServiceCapability, CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest,
-    DeleteVolumeResponse, GetCapacityRequest, GetCapacityResponse, ListVolumesRequest, ListVolumesResponse,
-    ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse, VolumeContentSource,
+    CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest, DeleteVolumeResponse, GetCapacityRequest,
+    GetCapacityResponse, ListVolumesRequest, ListVolumesResponse, ValidateVolumeCapabilitiesRequest,
+    ValidateVolumeCapabilitiesResponse, VolumeContentSource,
     controller_server::{Controller, ControllerServer},
-    controller_service_capability::{self, rpc},
+    controller_service_capability::rpc,
     identity_server::IdentityServer,
     node_server::NodeServer,
 };
@@ -26,7 +26,9 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use crate::{Forwarder, Running, connection::RefusalReporter, endpoint, endpoint::Services};
+use crate::{
+    Forwarder, Running, connection::RefusalReporter, controller::capability, endpoint, endpoint::Services,
+};
 
 /// A bug of a client, injected into its CSI calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ use crate::{Forwarder, Running, connection::RefusalReporter, endpoint, endpoint:
 pub enum CsiDefect {
     /// Each GetCapacity call is sent this number of additional times.
     CapacityRepeated(u32),
-    /// Each distinct GetCapacity request is sent once; later equal requests return the cached response.
+    /// Each distinct GetCapacity request is sent once; for equal requests, the cached response is returned.
     CapacityRemembered,
     /// `maximum_volume_size` is removed from GetCapacity responses.
     MaximumOverlooked,
@@ -74,21 +76,21 @@ pub enum CsiDefect {
     ConnectionNotRestored,
 }
 
-/// Forwards the calls of one client, with injected bugs.
+/// Forwards the CSI calls of one client, with injected client bugs.
 #[derive(Clone)]
 pub struct DefectProxy {
     forwarder: Forwarder,
     defects: Arc<[CsiDefect]>,
     /// Cached GetCapacity responses, by the debug text of the request.
     cached: Arc<Mutex<HashMap<String, GetCapacityResponse>>>,
-    /// Ids of the created volumes.
+    /// Ids of the volumes that the client created.
     created: Arc<Mutex<Vec<String>>>,
     /// Held during a GetCapacity call if [`CsiDefect::CapacityInTurn`] is set.
     get_capacity_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl DefectProxy {
-    /// A proxy for the driver behind a channel.
+    /// Creates a proxy for the driver behind a channel, which injects the bugs in `defects`.
     pub fn new(driver: Channel, defects: impl Into<Arc<[CsiDefect]>>) -> Self {
         DefectProxy {
             forwarder: Forwarder::new(driver, None, None),
@@ -99,7 +101,7 @@ impl DefectProxy {
         }
     }
 
-    /// Serves on a new socket until the result is stopped or dropped.
+    /// Serves on a new socket until the returned value is stopped or dropped.
     ///
     /// Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub fn listen(&self, socket: &Path) -> io::Result<Running> {
@@ -222,7 +224,7 @@ impl DefectProxy {
         request.volume_content_source.take()
     }
 
-    /// Deletes all created volumes; errors of the driver are ignored.
+    /// Deletes all volumes that the client created; errors of the driver are ignored.
     async fn roll_back(&self) {
         let created = std::mem::take(&mut *self.created.lock());
         for volume_id in created {
@@ -233,11 +235,6 @@ impl DefectProxy {
             let _ = self.forwarder.delete_volume(Request::new(request)).await;
         }
     }
-}
-
-fn is_capability(capability: &ControllerServiceCapability, call: rpc::Type) -> bool {
-    let rpc = controller_service_capability::Rpc { r#type: call.into() };
-    capability.r#type == Some(controller_service_capability::Type::Rpc(rpc))
 }
 
 fn rounded_up(bytes: i64, unit: i64) -> i64 {
@@ -292,19 +289,14 @@ impl Controller for DefectProxy {
     ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
         let mut response = self.forwarder.controller_get_capabilities(request).await?;
         let capabilities = &mut response.get_mut().capabilities;
+        let get_capacity = capability(rpc::Type::GetCapacity);
         if self.has(CsiDefect::CapacityWithClonesOnly)
-            && !capabilities
-                .iter()
-                .any(|capability| is_capability(capability, rpc::Type::CloneVolume))
+            && !capabilities.contains(&capability(rpc::Type::CloneVolume))
         {
-            capabilities.retain(|capability| !is_capability(capability, rpc::Type::GetCapacity));
+            capabilities.retain(|advertised| *advertised != get_capacity);
         }
         if self.has(CsiDefect::CapacityAssumed) {
-            let capacity = rpc::Type::GetCapacity.into();
-            let rpc = controller_service_capability::Rpc { r#type: capacity };
-            capabilities.push(ControllerServiceCapability {
-                r#type: Some(controller_service_capability::Type::Rpc(rpc)),
-            });
+            capabilities.push(get_capacity);
         }
         Ok(response)
     }

@@ -1,4 +1,4 @@
-//! The public handle of the driver: pools, fault rules, volumes, sockets. The gRPC services of an endpoint use the same state.
+//! The public handle of the driver: pools, fault rules, volumes, sockets. The gRPC services of all endpoints share its state.
 
 use std::{path::Path, sync::Arc};
 
@@ -22,17 +22,17 @@ impl FakeDriver {
         FakeDriver(Arc::new(Shared::new(spec, observer)))
     }
 
-    /// Adds a pool, or replaces the pool with the same segment and parameters. Volumes keep their allocations.
+    /// Adds a pool, or replaces the pool with equal segment and parameters. Volumes keep their allocations.
     pub fn set_pool(&self, pool: Pool) {
         self.0.state.lock().backend.set_pool(pool);
     }
 
-    /// Removes the pools whose segment equals this one, if any. Their volumes remain.
+    /// Removes all pools whose segment equals `segment`. Volumes of removed pools remain.
     pub fn remove_pool(&self, segment: &Segment) {
         self.0.state.lock().backend.remove_pool(segment);
     }
 
-    /// Adds a cost factor for classes with a certain parameter. It applies to volumes created from now on.
+    /// Adds a cost factor for classes with a certain parameter. The factor applies to volumes that are created after this call.
     ///
     /// Fails if numerator or denominator is 0.
     pub fn add_cost(&self, factor: CostFactor) -> Result<(), RuleError> {
@@ -56,21 +56,21 @@ impl FakeDriver {
         state.backend.pools().map(with_sums).collect()
     }
 
-    /// Reserves devices for future volumes, as a scheduler extender does: other volumes cannot use them. [`DriverSpec`] decides whether
-    /// GetCapacity counts reserved devices. The reservation of a volume ends when the volume is created; cancelling the reservation ends
-    /// the remaining ones.
+    /// Reserves devices for future volumes, as a scheduler extender does: no other volume can use a reserved device. [`DriverSpec`] decides
+    /// whether GetCapacity counts reserved devices. The reservation for a volume ends when the volume is created; cancelling the
+    /// reservation ends it for all volumes.
     ///
-    /// Fails if the name is in use, if a volume has no holder, or if no segment has a free device for each volume.
+    /// Fails if an active reservation has the name, if a volume has no holder, or if no segment has a free device for each volume.
     pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
         self.0.state.lock().backend.reserve(reservation)
     }
 
-    /// Frees all devices that a reservation still holds; returns whether there were any.
+    /// Frees all devices that the reservation still holds; returns whether there were any.
     pub fn cancel_reservation(&self, name: &str) -> bool {
         self.0.state.lock().backend.cancel_reservation(name)
     }
 
-    /// All reserved devices, or those of the given reservation.
+    /// All reserved devices, or only those of the given reservation.
     pub fn reserved(&self, reservation: Option<&str>) -> Vec<ReservedDevice> {
         self.0
             .state
@@ -80,24 +80,24 @@ impl FakeDriver {
             .collect()
     }
 
-    /// Appends a fault rule. It applies to calls that arrive from now on.
+    /// Appends a fault rule, which applies to calls that arrive after this call.
     ///
     /// Fails if the effect does not apply to the method, or if there are too many rules.
     pub fn add_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
         self.0.state.lock().rules.push(rule)
     }
 
-    /// Removes a fault rule; returns whether it existed. Calls that hang because of the rule continue.
+    /// Removes a fault rule; returns whether it existed. Calls that hang because of the rule then continue.
     pub fn remove_rule(&self, rule: RuleId) -> bool {
         self.0.state.lock().rules.remove(rule)
     }
 
-    /// Removes all fault rules. Calls that hang because of a rule continue.
+    /// Removes all fault rules. Calls that hang because of a rule then continue.
     pub fn clear_rules(&self) {
         self.0.state.lock().rules.clear();
     }
 
-    /// All fault rules in order, with their counters. Exhausted rules remain until they are removed or a new rule needs the space.
+    /// All fault rules in order, with their counters. Exhausted rules are listed until they are removed or a new rule needs the space.
     pub fn rules(&self) -> Vec<RuleState> {
         self.0.state.lock().rules.states().cloned().collect()
     }
@@ -107,9 +107,9 @@ impl FakeDriver {
         &self.0.spec
     }
 
-    /// Serves on a new socket until the result is stopped or dropped. Replaces a stale socket file.
+    /// Serves on a new socket until the returned value is stopped or dropped. Replaces a stale socket file.
     ///
-    /// With a `node`, the endpoint has the node service, and `NodeGetInfo` returns that node; otherwise it has no node service. Every
+    /// With a `node`, the endpoint has the node service, and `NodeGetInfo` returns `node`; without, it has no node service. Every
     /// endpoint serves all pools. Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has
     /// more than 107 bytes.
     pub async fn listen(&self, socket: &Path, node: Option<NodeIdentity>) -> std::io::Result<Running> {
@@ -119,7 +119,7 @@ impl FakeDriver {
         endpoint::listen(socket, services, reporter, stopped)
     }
 
-    /// Serves like [`FakeDriver::listen`], on streams that were accepted elsewhere, for clients in the same process.
+    /// Serves like [`FakeDriver::listen`], but on streams that the caller has accepted, for clients in the same process.
     pub fn serve<S>(
         &self,
         streams: impl Stream<Item = S> + Send + 'static,
@@ -141,17 +141,17 @@ impl FakeDriver {
         }
     }
 
-    /// All volumes, by id.
+    /// All volumes of the driver, sorted by id.
     pub fn volumes(&self) -> Vec<VolumeInfo> {
         self.0.state.lock().volumes.all().cloned().collect()
     }
 
-    /// Number of calls in flight at all endpoints.
+    /// Number of CSI calls in flight at all endpoints.
     pub fn in_flight(&self) -> usize {
         *self.0.in_flight.borrow()
     }
 
-    /// Resolves when no call is in flight. A hanging call is in flight until its client cancels it.
+    /// Resolves when no CSI call is in flight. A hanging call is in flight until its client cancels the call.
     pub async fn wait_until_idle(&self) {
         let mut in_flight = self.0.in_flight.subscribe();
         // `self` owns the sender, so the channel cannot be closed.

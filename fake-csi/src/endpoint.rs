@@ -1,4 +1,4 @@
-//! Owns how clients reach a driver: binds, serves and stops a Unix socket or in-process streams.
+//! Owns how clients reach a driver: binds, serves and stops a Unix socket, or serves in-process streams.
 
 use std::{
     fs, io,
@@ -31,14 +31,14 @@ use crate::{
 /// The gRPC services behind a socket.
 pub(crate) type Services = Router<Stack<RefusalReportingLayer, Identity>>;
 
-/// Maximum number of concurrent calls per connection; further calls wait.
+/// Maximum number of concurrent calls per connection; more calls wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
 
-/// Maximum length of a Unix socket path, in bytes: Linux has 108, including the terminating NUL.
+/// Maximum length of a Unix socket path, in bytes: Linux allows 108, including the terminating NUL.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections are closed, and the socket file
-/// is removed.
+/// A serving endpoint. Dropping the value stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections are closed, and the
+/// socket file is removed.
 #[derive(Debug)]
 pub struct Running {
     socket: Option<SocketFile>,
@@ -52,7 +52,7 @@ impl Running {
         self.socket.as_ref().map(|file| file.0.as_path())
     }
 
-    /// Stops the endpoint, and returns when the last connection is closed.
+    /// Stops the endpoint; resolves when its last connection is closed.
     pub async fn stop(self) {
         let Running { socket, stop, task } = self;
         drop(socket);
@@ -101,7 +101,7 @@ pub(crate) fn server() -> Server<Stack<RefusalReportingLayer, Identity>> {
     server.layer(RefusalReportingLayer)
 }
 
-/// Serves on a new socket until the result is dropped, which cancels `stopped`.
+/// Serves on a new socket until the returned value is dropped, which cancels `stopped`.
 pub(crate) fn listen(
     path: &Path,
     services: Services,
@@ -119,7 +119,7 @@ pub(crate) fn listen(
     })
 }
 
-/// Serves on streams that were accepted elsewhere.
+/// Serves on streams that the caller has accepted.
 pub(crate) fn serve<S>(
     streams: impl Stream<Item = S> + Send + 'static,
     services: Services,
@@ -165,7 +165,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     // Removes only a stale socket: a file of another type was not created by a driver.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         if StdUnixStream::connect(path).is_ok() {
-            let message = "another process listens on this socket; stop it, or use another path";
+            let message = "another process listens on this socket; stop that process, or use another path";
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         fs::remove_file(path)?;

@@ -1,4 +1,4 @@
-//! Events for the driver's observer: one for each call that has ended.
+//! Events for the driver's observer: one for each CSI call that has ended.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,19 +9,19 @@ use crate::{
     method::{Method, code_name},
 };
 
-/// Receives an event for every call when the call ends.
+/// Receives an event for every CSI call when the call ends.
 pub trait Observer: Send + Sync {
-    /// Receives one event.
+    /// Receives the event of one call.
     ///
     /// Called while the driver's state is locked, so that the order of events is the order in which the calls took effect. The
     /// implementation must therefore return quickly, and must not call the driver.
     fn observe(&self, event: Event);
 
-    /// Receives a request that a socket rejected before it became a call. Does nothing by default.
+    /// Receives a request that a socket rejected before it became a CSI call. Does nothing by default.
     fn refused(&self, _refusal: Refusal) {}
 }
 
-/// The client of a call: one connection of one process.
+/// The client of a CSI call, identified by its connection and process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Peer {
     /// Number of the connection, unique among all sockets of this process.
@@ -30,24 +30,24 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
-/// A connection or request that a socket rejected before it became a call. Causes: it is not HTTP/2, violates the protocol, names an
+/// A connection or request that a socket rejected before it became a CSI call. Causes: it is not HTTP/2, violates the protocol, names an
 /// unknown method, or has a message that is too large or cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Id of the endpoint's node; `None` for a controller-only endpoint.
     pub node: Option<String>,
-    /// The client.
+    /// The client whose connection or request was rejected.
     pub peer: Peer,
     /// `:path` of the request, such as `/csi.v1.Controller/GetCapacity`; `None` for the connection itself, or if unknown.
     pub path: Option<String>,
-    /// Reason, such as `stream reset with PROTOCOL_ERROR`.
+    /// Reason of the rejection, such as `stream reset with PROTOCOL_ERROR`.
     pub reason: String,
 }
 
-/// A call and its outcome. Fields that the method does not have are empty.
+/// A CSI call and its outcome. Fields that the called method does not have are empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// CSI method.
+    /// CSI method of the call.
     pub method: Method,
     /// Id of the called endpoint's node; `None` for a controller-only endpoint.
     pub node: Option<String>,
@@ -83,48 +83,49 @@ pub struct Event {
     pub volume_id: Option<String>,
     /// `target_path` of NodePublishVolume and NodeUnpublishVolume.
     pub target_path: Option<String>,
-    /// The response or error.
+    /// The response to the call, or the error.
     pub outcome: Result<Answer, Failure>,
-    /// Whether the connection was cut instead of sending the response.
+    /// Whether a fault rule cut the connection, so that the client did not get the response.
     pub lost: bool,
     /// Time from the arrival of the call to its response.
     pub elapsed: Duration,
 }
 
-/// Summary of a successful response.
+/// Summary of a successful CSI response.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "control", derive(serde::Serialize), serde(untagged))]
 pub enum Answer {
-    /// A response without recorded values.
+    /// A response of which no values are recorded.
     Done,
-    /// GetCapacity, in bytes.
+    /// Response of GetCapacity, in bytes.
     Capacity {
-        /// `available_capacity`.
+        /// `available_capacity` of the response.
         available: i64,
-        /// `maximum_volume_size`; `None` if unset.
+        /// `maximum_volume_size` of the response; `None` if unset.
         maximum: Option<i64>,
-        /// `minimum_volume_size`; `None` if unset.
+        /// `minimum_volume_size` of the response; `None` if unset.
         minimum: Option<i64>,
     },
-    /// CreateVolume or ControllerExpandVolume.
+    /// Response of CreateVolume or ControllerExpandVolume.
     Volume {
-        /// `capacity_bytes`.
+        /// `capacity_bytes` of the response.
         bytes: i64,
-        /// The only term of `accessible_topology`; `None` if the volume is accessible from everywhere.
+        /// The only term of `accessible_topology` of the volume; `None` if the volume is accessible from everywhere.
         segment: Option<Segment>,
     },
 }
 
-/// An error response.
+/// An error response to a CSI call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The gRPC code, spelled as in the CSI specification, for example `RESOURCE_EXHAUSTED`. `CANCELLED` if the client cancelled the call.
     pub code: &'static str,
-    /// The error message.
+    /// The error message of the response.
     pub message: String,
 }
 
 impl Event {
-    /// An event without arguments. Its outcome is CANCELLED until a response replaces it.
+    /// Creates an event without arguments. Its outcome is CANCELLED until a response replaces the outcome.
     pub(crate) fn new(method: Method, node: Option<String>, peer: Peer) -> Event {
         Event {
             method,

@@ -1,7 +1,7 @@
-//! A recording proxy for another driver: forwards each call, and reports it to the observer as the fake driver would.
+//! A recording proxy before another CSI driver: forwards each call, and reports the call to the observer as the fake driver would.
 //!
-//! Changes no values. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks return `UNIMPLEMENTED`. Only the driver
-//! knows in which order calls took effect, so events have the order of the responses.
+//! Changes no values. Fields that are not in `csi.proto` are not forwarded, and methods that are not in it return `UNIMPLEMENTED`. Only the
+//! driver knows in which order calls took effect, so events have the order of the responses.
 
 use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
@@ -33,10 +33,10 @@ use crate::{
     endpoint, violations,
 };
 
-/// Maximum number of volumes whose names are cached for later calls. Events about further volumes contain only the volume id.
+/// Maximum number of volumes whose names are cached for later calls. Events about volumes beyond the maximum contain only the volume id.
 const VOLUMES_MAX: usize = 10_000;
 
-/// Forwards calls to one driver. Clones are handles to the same proxy.
+/// Forwards CSI calls to one driver. Clones are handles to the same proxy.
 #[derive(Clone)]
 pub struct Forwarder {
     channel: Channel,
@@ -50,7 +50,7 @@ struct Shared {
     in_flight: watch::Sender<usize>,
 }
 
-/// Cached data of a volume, for events of later calls.
+/// Cached data of a volume, for the events of calls that contain only the volume id.
 #[derive(Clone)]
 struct CachedVolume {
     name: Option<String>,
@@ -72,7 +72,7 @@ impl Forwarder {
         }
     }
 
-    /// Serves on a new socket until the result is stopped or dropped.
+    /// Serves on a new socket until the returned value is stopped or dropped.
     ///
     /// Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub fn listen(&self, socket: &Path) -> io::Result<Running> {
@@ -87,7 +87,7 @@ impl Forwarder {
         endpoint::listen(socket, router, reporter, CancellationToken::new())
     }
 
-    /// Resolves when no call is in flight.
+    /// Resolves when no CSI call is in flight.
     pub async fn wait_until_idle(&self) {
         let mut in_flight = self.shared.in_flight.subscribe();
         // `self` owns the sender, so the channel cannot be closed.
@@ -115,7 +115,7 @@ impl Forwarder {
         )
     }
 
-    /// Adds the id of a volume to the event, and the cached name, segment and parameters of the volume.
+    /// Adds the id of a volume to the event, and the name, segment and parameters of the volume if they are cached.
     fn add_volume_data(&self, event: &mut Event, id: &str) {
         if let Some(cached) = self.shared.volumes.lock().get(id).cloned() {
             event.segment = cached.segment;
@@ -137,7 +137,7 @@ impl Forwarder {
         }
     }
 
-    /// Waits for the driver's response, reports it to the observer, and returns it.
+    /// Waits for the driver's response to a call, reports the response to the observer, and returns it.
     async fn forward<M>(
         &self,
         event: Event,
@@ -158,7 +158,7 @@ impl Forwarder {
         }
     }
 
-    /// Forwards a call. The event reports only success, none of the values in the response.
+    /// Forwards a CSI call. The event reports only success, none of the values in the response.
     async fn forward_without_values<M>(
         &self,
         event: Event,
@@ -168,7 +168,7 @@ impl Forwarder {
     }
 }
 
-/// A call in flight. Dropping it, after the response or when the client cancels the call, reports the call to the observer.
+/// A CSI call in flight. Dropping the value, after the response or when the client cancels the call, reports the call to the observer.
 struct CallInFlight {
     shared: Arc<Shared>,
     event: Event,
@@ -281,11 +281,7 @@ impl Controller for Forwarder {
         let mut event = self.event(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         event.volume_id = Some(request.volume_id.clone());
-        event.capabilities = request
-            .volume_capabilities
-            .iter()
-            .map(violations::format_capability)
-            .collect();
+        event.capabilities = violations::format_capabilities(&request.volume_capabilities);
         self.forward_without_values(event, self.controller().validate_volume_capabilities(request))
             .await
     }
@@ -310,11 +306,7 @@ impl Controller for Forwarder {
             .as_ref()
             .map(|topology| topology.segments.clone());
         event.parameters = request.parameters.clone();
-        event.capabilities = request
-            .volume_capabilities
-            .iter()
-            .map(violations::format_capability)
-            .collect();
+        event.capabilities = violations::format_capabilities(&request.volume_capabilities);
         event.violations = violations::incomplete_capabilities(&request.volume_capabilities);
         let summarize = |_: &mut Event, response: &GetCapacityResponse| Answer::Capacity {
             available: response.available_capacity,

@@ -1,4 +1,4 @@
-//! Parses the frames of one HTTP/2 connection as far as the socket needs them: request headers, and rejections by h2.
+//! Parses the frames of one HTTP/2 connection as far as the driver's socket needs them: request headers, and rejections by h2.
 //!
 //! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded socket path as `:authority`. grpc-go accepts any text as authority; h2
 //! resets such a stream, because the text is not a valid authority of RFC 3986. So each header block is decoded and forwarded without
@@ -15,7 +15,7 @@ const FRAME_HEADER: usize = 9;
 const FRAME_BYTES_MAX: usize = 16_384;
 /// SETTINGS_HEADER_TABLE_SIZE: the default, which h2 does not change.
 const TABLE_BYTES_MAX: usize = 4096;
-/// Maximum size of a header block that is decoded. hyper rejects header lists above 16 KiB anyway.
+/// Maximum size in bytes of a header block that is decoded. hyper rejects header lists above 16 KiB in any case.
 const BLOCK_BYTES_MAX: usize = 65_536;
 /// Number of streams whose path is stored, for messages about rejected streams.
 const PATHS_MAX: usize = 128;
@@ -34,7 +34,7 @@ mod flag {
     pub(super) const PRIORITY: u8 = 0x20;
 }
 
-/// Error codes of RFC 9113, section 7, with which h2 rejects client input. Other codes end streams normally.
+/// Error codes of RFC 9113, section 7, with which h2 rejects client input. Codes that are not listed end streams normally.
 const REJECTION_CODES: [(u32, &str); 6] = [
     (0x1, "PROTOCOL_ERROR"),
     (0x3, "FLOW_CONTROL_ERROR"),
@@ -70,10 +70,10 @@ fn parse_frame(bytes: &[u8]) -> Option<Frame<'_>> {
     })
 }
 
-/// Bytes from the client to h2.
+/// Filters the bytes from the client to h2: removes `:authority` from header blocks.
 pub(crate) struct InboundFilter {
     state: State,
-    /// Bytes of an incomplete preface or header block.
+    /// Bytes of an incomplete connection preface or header block.
     pending: Vec<u8>,
     decoder: Decoder<'static>,
     paths: VecDeque<(u32, String)>,
@@ -82,9 +82,9 @@ pub(crate) struct InboundFilter {
 
 enum State {
     Preface,
-    /// At the start of a frame.
+    /// At the start of an HTTP/2 frame.
     Frame,
-    /// Within a frame that is not part of a header block, with the number of remaining bytes.
+    /// Within a frame that is not part of a header block; contains the number of remaining bytes.
     Payload(usize),
     /// All bytes are forwarded unchanged, because h2 rejects the connection.
     Verbatim,
@@ -93,9 +93,9 @@ enum State {
 /// A header block at the start of the input.
 enum Block {
     Incomplete,
-    /// The block cannot be decoded and is forwarded unchanged.
+    /// The header block cannot be decoded and is forwarded unchanged.
     Irregular,
-    /// The block is complete and has `consumed` bytes, including frame headers.
+    /// The header block is complete and has `consumed` bytes, including frame headers.
     Complete {
         consumed: usize,
         frames: Vec<u8>,
@@ -115,7 +115,7 @@ impl InboundFilter {
         }
     }
 
-    /// Appends to `out` the bytes that h2 reads in place of `bytes`.
+    /// Appends to `out` the bytes that h2 reads instead of the client's `bytes`.
     pub(crate) fn forward(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut pending = mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
@@ -127,12 +127,12 @@ impl InboundFilter {
         self.pending = pending;
     }
 
-    /// Returns the bytes of an incomplete frame after the client has closed the connection.
+    /// Returns the stored bytes of an incomplete frame after the client has closed the connection.
     pub(crate) fn take_incomplete_frame(&mut self) -> Vec<u8> {
         mem::take(&mut self.pending)
     }
 
-    /// Path of the request on a stream, if it is still stored.
+    /// `:path` of the request on a stream, if it is still stored.
     pub(crate) fn path(&self, stream: u32) -> Option<&str> {
         let (_, path) = self.paths.iter().find(|(id, _)| *id == stream)?;
         Some(path)
@@ -143,7 +143,7 @@ impl InboundFilter {
         self.non_http2.take()
     }
 
-    /// Parses one part of the input; returns the number of consumed bytes, or `None` if more bytes are needed.
+    /// Parses the next part of the input, such as a header block; returns the number of consumed bytes, or `None` if more bytes are needed.
     fn parse_part(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
@@ -195,12 +195,12 @@ impl InboundFilter {
         Some(consumed)
     }
 
-    /// Re-encodes a header block as literals that are not added to h2's dynamic table. Returns false if the block cannot be decoded.
+    /// Re-encodes a header block as HPACK literals that are not added to h2's dynamic table. Returns false if the block cannot be decoded.
     fn reencode_headers(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
         let mut literals = Vec::with_capacity(2 * block.len());
         let mut path = None;
         let decoded = self.decoder.decode_with_cb(block, |name, value| {
-            // A short block can refer to a long table entry many times, so the decoded size is limited.
+            // A short header block can refer to a long table entry many times, so the decoded size is limited.
             if *name == *b":authority" || literals.len() > BLOCK_BYTES_MAX {
                 return;
             }
@@ -229,7 +229,7 @@ impl InboundFilter {
             if after.is_empty() {
                 flags |= flag::END_HEADERS;
             }
-            // The length is at most `FRAME_BYTES_MAX`, which fits into three bytes.
+            // The payload length is at most `FRAME_BYTES_MAX`, which fits into three bytes.
             let [_, length @ ..] = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
             out.extend_from_slice(&length);
             out.extend_from_slice(&[kind, flags]);
@@ -244,7 +244,7 @@ impl InboundFilter {
     }
 }
 
-/// Parses a HEADERS frame and its CONTINUATION frames.
+/// Collects the header block in a HEADERS frame and its CONTINUATION frames.
 fn header_block(bytes: &[u8]) -> Block {
     let mut consumed = 0;
     let mut block = Vec::new();
@@ -261,7 +261,7 @@ fn header_block(bytes: &[u8]) -> Block {
         };
         consumed += FRAME_HEADER + frame.payload.len();
         let fragment = match first {
-            None => fragment(&frame),
+            None => header_fragment(&frame),
             Some(stream) if frame.kind == kind::CONTINUATION && frame.stream == stream => Some(frame.payload),
             Some(_) => None,
         };
@@ -279,8 +279,8 @@ fn header_block(bytes: &[u8]) -> Block {
     }
 }
 
-/// The part of a HEADERS frame between priority and padding.
-fn fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
+/// The header block fragment of a HEADERS frame: the bytes between priority and padding.
+fn header_fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     let mut payload = frame.payload;
     if frame.flags & flag::PADDED != 0 {
         let (padding, rest) = payload.split_first()?;
@@ -292,7 +292,7 @@ fn fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// An HPACK string without Huffman coding: its length with a 7-bit prefix, then its bytes (RFC 7541, section 5).
+/// Encodes an HPACK string without Huffman coding: its length with a 7-bit prefix, then its bytes (RFC 7541, section 5).
 fn encode_string(text: &[u8], out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(length) if length < 127 => out.push(length),
@@ -300,7 +300,7 @@ fn encode_string(text: &[u8], out: &mut Vec<u8>) {
             out.push(127);
             let mut remaining = text.len() - 127;
             while remaining >= 128 {
-                // The lowest seven bits are encoded first.
+                // The lowest seven bits of the length are encoded first.
                 out.push(0x80 | (remaining & 0x7f) as u8);
                 remaining >>= 7;
             }
@@ -313,13 +313,13 @@ fn encode_string(text: &[u8], out: &mut Vec<u8>) {
 /// Scans the bytes from h2 to the client for frames that reject a stream or the connection.
 #[derive(Default)]
 pub(crate) struct OutboundScanner {
-    /// Collected bytes of a frame header, and of the error code after it.
+    /// Collected bytes of a frame header, followed by those of an error code.
     head: Vec<u8>,
-    /// Number of bytes to skip until the next frame.
+    /// Number of payload bytes to skip until the next frame.
     remaining: usize,
 }
 
-/// A stream or connection that h2 rejected.
+/// A stream or connection that h2 rejected because of invalid client input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct H2Rejection {
     /// The rejected stream; `None` if h2 rejected the connection.
@@ -328,7 +328,7 @@ pub(crate) struct H2Rejection {
 }
 
 impl OutboundScanner {
-    /// Scans the next bytes; returns the rejections found.
+    /// Scans the next bytes from h2; returns the rejections in them.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Vec<H2Rejection> {
         let mut refused = Vec::new();
         while !bytes.is_empty() {

@@ -1,7 +1,7 @@
 //! A scriptable CSI driver on Unix sockets, with storage pools by topology segment.
 //!
-//! It computes capacity exactly, behaves as the CSI specification (1.12) requires, and reports every response to an [`Observer`]. Where a
-//! [`Rule`] applies, it returns errors, delays or wrong values. It does not know Kubernetes.
+//! The driver computes capacity exactly, behaves as the CSI specification (1.12) requires, and reports every response to an [`Observer`].
+//! Where a [`Rule`] applies, the driver returns errors, delays or wrong values. It does not know Kubernetes.
 //!
 //! ```text
 //! driver                              FakeDriver, the public handle
@@ -74,10 +74,10 @@ pub use tonic::{Code, transport::Channel};
 pub use version::{SpecVersion, UnknownVersion};
 pub use violations::is_block;
 
-/// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty segment matches everything.
+/// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty segment matches every topology.
 pub type Segment = BTreeMap<String, String>;
 
-/// Whether `whole` contains every key and value of `part`.
+/// Whether the map `whole` contains every key and value of `part`.
 fn contains(whole: &BTreeMap<String, String>, part: &BTreeMap<String, String>) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }

@@ -1,42 +1,42 @@
-//! Names of the CSI methods that the driver serves, and of the gRPC codes.
+//! Names of the CSI methods that the driver serves, and names of the gRPC codes.
 
 use std::{fmt, str::FromStr};
 
 use tonic::Code;
 
-/// A method of the CSI services, named as in the specification.
+/// A method of the CSI services, named as in the CSI specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 pub enum Method {
-    /// `Identity.GetPluginInfo`.
+    /// The method `GetPluginInfo` of the Identity service.
     GetPluginInfo,
-    /// `Identity.GetPluginCapabilities`.
+    /// The method `GetPluginCapabilities` of the Identity service.
     GetPluginCapabilities,
-    /// `Identity.Probe`.
+    /// The method `Probe` of the Identity service.
     Probe,
-    /// `Controller.CreateVolume`.
+    /// The method `CreateVolume` of the Controller service.
     CreateVolume,
-    /// `Controller.DeleteVolume`.
+    /// The method `DeleteVolume` of the Controller service.
     DeleteVolume,
-    /// `Controller.ValidateVolumeCapabilities`.
+    /// The method `ValidateVolumeCapabilities` of the Controller service.
     ValidateVolumeCapabilities,
-    /// `Controller.ListVolumes`.
+    /// The method `ListVolumes` of the Controller service.
     ListVolumes,
-    /// `Controller.GetCapacity`.
+    /// The method `GetCapacity` of the Controller service.
     GetCapacity,
-    /// `Controller.ControllerGetCapabilities`.
+    /// The method `ControllerGetCapabilities` of the Controller service.
     ControllerGetCapabilities,
-    /// `Controller.ControllerExpandVolume`.
+    /// The method `ControllerExpandVolume` of the Controller service.
     ControllerExpandVolume,
-    /// `Controller.ControllerModifyVolume`.
+    /// The method `ControllerModifyVolume` of the Controller service.
     ControllerModifyVolume,
-    /// `Node.NodePublishVolume`.
+    /// The method `NodePublishVolume` of the Node service.
     NodePublishVolume,
-    /// `Node.NodeUnpublishVolume`.
+    /// The method `NodeUnpublishVolume` of the Node service.
     NodeUnpublishVolume,
-    /// `Node.NodeGetCapabilities`.
+    /// The method `NodeGetCapabilities` of the Node service.
     NodeGetCapabilities,
-    /// `Node.NodeGetInfo`.
+    /// The method `NodeGetInfo` of the Node service.
     NodeGetInfo,
 }
 
@@ -80,12 +80,12 @@ const CODES: [(Code, &str); 17] = [
 ];
 
 impl Method {
-    /// All methods, in the order of the services.
+    /// All methods, in the order of the CSI services.
     pub fn all() -> impl Iterator<Item = Method> {
         METHODS.into_iter().map(|(method, _)| method)
     }
 
-    /// The name in the specification, without the service.
+    /// The method name in the CSI specification, without the service.
     pub fn as_str(self) -> &'static str {
         METHODS
             .iter()

@@ -1,4 +1,4 @@
-//! The Node service: NodeGetInfo, NodePublishVolume and NodeUnpublishVolume. Mounts nothing: an empty file or folder represents a volume.
+//! The CSI Node service: NodeGetInfo, NodePublishVolume, NodeUnpublishVolume. Mounts nothing: an empty file or folder represents a volume.
 
 use csi_proto::v1::{
     NodeGetCapabilitiesRequest, NodeGetCapabilitiesResponse, NodeGetInfoRequest, NodeGetInfoResponse,

@@ -1,5 +1,5 @@
 //! Owns which volume is published at which path, and the empty file or folder that represents the volume. Mounts nothing, and changes no
-//! file that it did not create.
+//! files in the folder.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -10,7 +10,7 @@ use crate::volumes::Capability;
 /// Maximum number of published paths.
 const TARGETS_MAX: usize = 10_000;
 
-/// A published volume.
+/// A volume that is published at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PublishedVolume {
     pub(crate) volume: String,
@@ -27,11 +27,10 @@ pub(crate) struct PublishedVolumes {
 }
 
 impl PublishedVolumes {
-    /// Creates a value without published volumes. Without `creates_target_paths`, paths are only recorded.
+    /// Creates the store without published volumes. Without `creates_target_paths`, paths are recorded but not created.
     pub(crate) fn new(creates_target_paths: bool) -> PublishedVolumes {
-        let by_path = BTreeMap::new();
         PublishedVolumes {
-            by_path,
+            by_path: BTreeMap::new(),
             creates_target_paths,
         }
     }
@@ -41,7 +40,7 @@ impl PublishedVolumes {
         self.by_path.values().any(|target| target.volume == volume)
     }
 
-    /// Publishes a volume at a path. Does nothing if the volume is already published there in the same way.
+    /// Publishes a volume at a path. Does nothing if the volume is already published at the path with the same settings.
     pub(crate) fn publish(&mut self, path: &str, target: PublishedVolume) -> Result<(), Status> {
         if let Some(present) = self.by_path.get(path) {
             if *present == target {
@@ -54,7 +53,7 @@ impl PublishedVolumes {
         }
         if self.by_path.len() >= TARGETS_MAX {
             return Err(Status::resource_exhausted(format!(
-                "the maximum of {TARGETS_MAX} published paths is reached; unpublish some"
+                "the maximum of {TARGETS_MAX} published paths is reached; unpublish some volumes"
             )));
         }
         if !Path::new(path).is_absolute() {
@@ -75,7 +74,7 @@ impl PublishedVolumes {
         Ok(())
     }
 
-    /// Unpublishes a volume and removes the path. Does nothing if the volume is not published at the path.
+    /// Unpublishes a volume and removes its file or folder. Does nothing if the volume is not published at the path.
     pub(crate) fn unpublish(&mut self, path: &str, volume: &str) -> Result<(), Status> {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());
@@ -86,7 +85,7 @@ impl PublishedVolumes {
         };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Status::internal(format!(
-                "{path:?} cannot be removed: {error}; remove foreign files from it"
+                "{path:?} cannot be removed: {error}; remove files of other programs from the folder"
             ))),
             _ => {
                 self.by_path.remove(path);
@@ -101,7 +100,7 @@ fn create_target(path: &Path, block: bool) -> io::Result<()> {
         return fs::File::create_new(path).map(drop);
     }
     match fs::create_dir(path) {
-        // Some clients create the target folder; an empty folder is accepted.
+        // Some clients create the target folder before the call; an empty folder is accepted.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty_folder(path) => Ok(()),
         created => created,
     }
@@ -112,7 +111,7 @@ fn is_empty_folder(path: &Path) -> bool {
         && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes an empty folder, or a file for block volumes. Fails if the folder is not empty or the path has the other type.
+/// Removes an empty folder or, if `block`, a file. Fails if the folder is not empty, or if the path is of the wrong type.
 fn remove_target(path: &Path, block: bool) -> io::Result<()> {
     if block {
         return fs::remove_file(path);

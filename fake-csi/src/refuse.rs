@@ -1,4 +1,4 @@
-//! Reports requests that fail before they become calls: unknown methods, and messages that are too large or cannot be decoded.
+//! Reports requests that fail before they become CSI calls: unknown methods, and messages that are too large or cannot be decoded.
 
 use std::{
     pin::Pin,
@@ -21,7 +21,7 @@ use crate::{connection::ConnectionInfo, method::code_name};
 #[derive(Clone, Copy)]
 pub(crate) struct RefusalReportingLayer;
 
-/// The services of a socket. Reports requests that do not reach any of them.
+/// The services of a socket. Reports requests that reach none of the CSI services.
 #[derive(Clone)]
 pub(crate) struct RefusalReportingService<S>(S);
 
@@ -62,14 +62,14 @@ where
             if let Some(connection) = connection
                 && !connection.is_call.load(Ordering::Relaxed)
             {
-                connection.report_refused(Some(&path), reason(&response));
+                connection.report_refused(Some(&path), refusal_reason(&response));
             }
             Ok(response)
         })
     }
 }
 
-fn reason<R>(response: &Response<R>) -> String {
+fn refusal_reason<R>(response: &Response<R>) -> String {
     match Status::from_header_map(response.headers()) {
         Some(status) if status.message().is_empty() => code_name(status.code()).to_owned(),
         Some(status) => format!("{}: {}", code_name(status.code()), status.message()),

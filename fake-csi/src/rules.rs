@@ -1,4 +1,4 @@
-//! Owns the driver's fault rules and their counters: which calls they match, and how often.
+//! Owns the driver's fault rules and their counters: which calls each rule matches, and how often.
 
 use std::{fmt, time::Duration};
 
@@ -9,50 +9,54 @@ use crate::{
     rule::{Effect, RULES_MAX, Rule, RuleError},
 };
 
-/// Id of a fault rule, unique for the lifetime of the driver.
+/// Id of a fault rule, unique while the driver exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "control", derive(serde::Serialize))]
 pub struct RuleId(pub u64);
 
 /// A fault rule and its counters.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "control", derive(serde::Serialize))]
 pub struct RuleState {
     /// Id of the rule.
     pub id: RuleId,
-    /// The rule as added.
-    pub rule: Rule,
     /// Number of matching calls, including skipped ones.
     pub matched: u64,
     /// Number of calls to which the rule was applied.
+    #[cfg_attr(feature = "control", serde(rename = "taken"))]
     pub applied: u64,
+    /// The rule as added.
+    #[cfg_attr(feature = "control", serde(flatten))]
+    pub rule: Rule,
 }
 
-/// The fault rules with their counters.
+/// The driver's fault rules with their counters.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    rules: Vec<Installed>,
+    rules: Vec<InstalledRule>,
     last_id: u64,
 }
 
 #[derive(Debug)]
-struct Installed {
+struct InstalledRule {
     state: RuleState,
-    /// Cancelled when the rule is removed, so that calls that hang because of the rule continue.
+    /// Cancelled when the rule is removed, so that calls that hang because of this rule continue.
     removed: CancellationToken,
 }
 
 /// What the fault rules decided for one call.
 #[derive(Debug, Default)]
-pub(crate) struct Decision {
-    /// Delay before the effect or the normal response.
+pub(crate) struct CallDecision {
+    /// Delay before the effect takes place or the normal response is returned.
     pub(crate) delay: Duration,
-    /// Effect after the delay, never [`Effect::Delay`]; `None`: the normal response.
+    /// Effect after the delay, never [`Effect::Delay`]; `None`: the call gets the normal response.
     pub(crate) effect: Option<Effect>,
-    /// Cancelled when the rule that has the effect is removed.
+    /// Cancelled when the fault rule that has the effect is removed.
     pub(crate) removed: CancellationToken,
 }
 
 impl Rules {
-    /// Appends a rule. Fails if its effect does not apply to its method.
+    /// Appends a fault rule. Fails if its effect does not apply to its CSI method.
     pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.rules.len() >= RULES_MAX {
@@ -65,18 +69,18 @@ impl Rules {
         let id = RuleId(self.last_id);
         let state = RuleState {
             id,
-            rule,
             matched: 0,
             applied: 0,
+            rule,
         };
-        self.rules.push(Installed {
+        self.rules.push(InstalledRule {
             state,
             removed: CancellationToken::new(),
         });
         Ok(id)
     }
 
-    /// Removes a rule; returns whether it existed.
+    /// Removes a fault rule; returns whether it existed.
     pub(crate) fn remove(&mut self, id: RuleId) -> bool {
         let before = self.rules.len();
         self.rules.retain(|installed| installed.state.id != id);
@@ -91,9 +95,9 @@ impl Rules {
         self.rules.iter().map(|installed| &installed.state)
     }
 
-    /// Matches a call against the rules, and updates their counters.
-    pub(crate) fn decide(&mut self, call: &Event) -> Decision {
-        let mut decision = Decision::default();
+    /// Matches a CSI call against the fault rules, and updates the counters of the rules.
+    pub(crate) fn decide(&mut self, call: &Event) -> CallDecision {
+        let mut decision = CallDecision::default();
         for installed in &mut self.rules {
             if !installed.state.rule.matches(call) || !installed.count_call() {
                 continue;
@@ -111,13 +115,13 @@ impl Rules {
     }
 }
 
-impl Installed {
+impl InstalledRule {
     fn is_exhausted(&self) -> bool {
         let RuleState { rule, applied, .. } = &self.state;
         rule.times.is_some_and(|times| *applied >= u64::from(times))
     }
 
-    /// Counts a matching call. Returns whether the rule applies to the call, considering `skip` and `times`.
+    /// Counts a call that matches the rule. Returns whether the rule applies to the call, considering `skip` and `times`.
     fn count_call(&mut self) -> bool {
         let is_exhausted = self.is_exhausted();
         let state = &mut self.state;
@@ -128,7 +132,7 @@ impl Installed {
     }
 }
 
-impl Drop for Installed {
+impl Drop for InstalledRule {
     fn drop(&mut self) {
         self.removed.cancel();
     }

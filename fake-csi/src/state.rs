@@ -13,11 +13,11 @@ pub(crate) struct Shared {
     pub(crate) spec: DriverSpec,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) state: Mutex<DriverState>,
-    /// Calls in flight at all endpoints.
+    /// Number of CSI calls in flight at all endpoints.
     pub(crate) in_flight: watch::Sender<usize>,
 }
 
-/// All data that calls read and change, behind one lock, so that a response and its event are consistent.
+/// All data that CSI calls read and change, behind one lock, so that a response and its event are consistent.
 #[derive(Default)]
 pub(crate) struct DriverState {
     pub(crate) backend: Backend,
@@ -29,7 +29,7 @@ pub(crate) struct DriverState {
 }
 
 impl Shared {
-    /// A driver without pools, volumes or rules.
+    /// The state of a driver without pools, volumes or fault rules.
     pub(crate) fn new(spec: DriverSpec, observer: Option<Arc<dyn Observer>>) -> Self {
         Shared {
             state: Mutex::new(DriverState {

@@ -2,42 +2,42 @@
 
 use std::{fmt, str::FromStr};
 
-/// A release of the CSI specification, 1.0 to 1.12; a driver of that release lacks later additions.
+/// A release of the CSI specification, 1.0 to 1.12; a driver of the release lacks fields and methods of later releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpecVersion {
     minor: u8,
 }
 
-/// The text is not a known release of the specification.
+/// The text is not a known release of the CSI specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no release of the CSI specification; use one from 1.0 to {newest}", newest = SpecVersion::NEWEST)]
 pub struct UnknownVersion(String);
 
 impl SpecVersion {
-    /// The newest known release: 1.12.
+    /// The newest known release of the CSI specification: 1.12.
     pub const NEWEST: SpecVersion = SpecVersion { minor: 12 };
 
-    /// ControllerExpandVolume was added in 1.1.
+    /// Whether the release has ControllerExpandVolume, which was added in CSI 1.1.
     pub fn has_expansion(self) -> bool {
         self.minor >= 1
     }
 
-    /// Cloning volumes was added in 1.1.
+    /// Whether the release has cloning of volumes, which was added in CSI 1.1.
     pub fn has_clones(self) -> bool {
         self.minor >= 1
     }
 
-    /// Mutable parameters and ControllerModifyVolume were added in 1.9.
+    /// Whether the release has mutable parameters and ControllerModifyVolume, which were added in CSI 1.9.
     pub fn has_mutable_parameters(self) -> bool {
         self.minor >= 9
     }
 
-    /// `maximum_volume_size` and `minimum_volume_size` of GetCapacity were added in 1.4.
+    /// Whether GetCapacity has `maximum_volume_size` and `minimum_volume_size`, which were added in CSI 1.4.
     pub fn has_volume_sizes(self) -> bool {
         self.minor >= 4
     }
 
-    /// The access modes `SINGLE_NODE_SINGLE_WRITER` and `SINGLE_NODE_MULTI_WRITER` were added in 1.5.
+    /// Whether the release has the access modes `SINGLE_NODE_SINGLE_WRITER` and `SINGLE_NODE_MULTI_WRITER`, which were added in CSI 1.5.
     pub fn has_single_node_modes(self) -> bool {
         self.minor >= 5
     }

@@ -1,7 +1,7 @@
-//! Owns violations of the CSI specification that a lenient driver tolerates, and how the driver completes such a request.
+//! Owns violations of the CSI specification that a lenient driver tolerates, and how the driver completes a request with such a violation.
 //!
-//! Covers only violations that occur in known clients and that a driver can tolerate. `arguments` rejects all others, whether or not the
-//! driver is lenient.
+//! Covers only violations that occur in known clients and that a driver can tolerate. `arguments` rejects all other violations, whether or
+//! not the driver is lenient.
 
 use csi_proto::v1::{
     CreateVolumeRequest, GetCapacityRequest, VolumeCapability,
@@ -54,8 +54,13 @@ pub fn is_block(capability: &str) -> bool {
     capability.split(' ').next() == Some(BLOCK)
 }
 
+/// Capabilities as text for events.
+pub(crate) fn format_capabilities(capabilities: &[VolumeCapability]) -> Vec<String> {
+    capabilities.iter().map(format_capability).collect()
+}
+
 /// A capability as text for events, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or mode.
-pub(crate) fn format_capability(capability: &VolumeCapability) -> String {
+fn format_capability(capability: &VolumeCapability) -> String {
     let kind = match capability.access_type {
         Some(AccessType::Block(_)) => BLOCK,
         Some(AccessType::Mount(_)) => "mount",

@@ -1,5 +1,5 @@
 //! Owns the volumes of the driver: how CreateVolume and DeleteVolume change the backend, and when a repeated call is idempotent. Knows the
-//! error codes of the CSI specification, but not the messages.
+//! error codes of the CSI specification, but not the gRPC messages.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 /// Maximum number of volumes, regardless of the pools.
 const VOLUMES_MAX: usize = 100_000;
 
-/// Size of a volume if the request has no `capacity_range`: 1 GiB.
+/// Size in bytes of a volume if the request has no `capacity_range`: 1 GiB.
 const DEFAULT_BYTES: u64 = 1 << 30;
 
 /// Validated arguments of CreateVolume.
@@ -25,22 +25,22 @@ pub(crate) struct CreateArguments {
     pub(crate) capabilities: Vec<Capability>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
-    /// Id of the source volume or snapshot.
+    /// Id of the source volume or snapshot of the new volume.
     pub(crate) source: Option<String>,
     /// The snapshot that `source` names; `None` if the source is a volume.
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
 
-/// A volume capability, reduced to the parts that can conflict with another one.
+/// A volume capability, reduced to the fields that can conflict with another capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capability {
     pub(crate) block: bool,
-    /// CSI number of the access mode.
+    /// Number of the access mode in the CSI specification.
     pub(crate) mode: i32,
 }
 
-/// All volumes by id.
+/// All volumes of the driver by id.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     by_id: BTreeMap<String, StoredVolume>,
@@ -64,7 +64,7 @@ impl Volumes {
         self.by_id.get(id).map(|stored| &stored.info)
     }
 
-    /// The volumes from this id on, or all if the id is empty. `None` if there is no volume with this id.
+    /// The volumes from the one with this id on, or all if the id is empty. `None` if no volume has this id.
     pub(crate) fn starting_at(&self, id: &str) -> Option<impl Iterator<Item = &VolumeInfo>> {
         let known = id.is_empty() || self.by_id.contains_key(id);
         known.then(|| self.by_id.range(id.to_owned()..).map(|(_, stored)| &stored.info))
@@ -87,7 +87,7 @@ impl Volumes {
     ) -> Result<&VolumeInfo, Status> {
         if arguments.size.is_required_above_limit() {
             return Err(Status::out_of_range(
-                "capacity_range.required_bytes is above limit_bytes; lower it",
+                "capacity_range.required_bytes is above limit_bytes; lower required_bytes",
             ));
         }
         if let Some(id) = self.ids_by_name.get(&arguments.name) {
@@ -153,14 +153,14 @@ impl Volumes {
         }
     }
 
-    /// Sets mutable parameters of a volume. Parameters that are not given are unchanged.
+    /// Sets mutable parameters of a volume. Parameters that are not in `parameters` do not change.
     pub(crate) fn modify(&mut self, id: &str, parameters: BTreeMap<String, String>) -> Result<(), Status> {
         let stored = self.by_id.get_mut(id).ok_or_else(|| volume_not_found(id))?;
         stored.info.mutable_parameters.extend(parameters);
         Ok(())
     }
 
-    /// Expands a volume to at least the required size. A volume that is large enough is unchanged.
+    /// Expands a volume to at least the required size. A volume that is already large enough does not change.
     pub(crate) fn expand(
         &mut self,
         backend: &mut Backend,
@@ -172,15 +172,11 @@ impl Volumes {
         let bytes = size.required.unwrap_or(0).max(info.bytes);
         if size.is_required_above_limit() || size.limit.is_some_and(|limit| bytes > limit) {
             return Err(Status::out_of_range(format!(
-                "volume {id:?} would have {bytes} bytes, which is above limit_bytes; raise it"
+                "volume {id:?} would have {bytes} bytes, which is above limit_bytes; raise limit_bytes"
             )));
         }
         if bytes > info.bytes {
-            let blocks: Vec<bool> = stored
-                .capabilities
-                .iter()
-                .map(|capability| capability.block)
-                .collect();
+            let blocks = access_types(&stored.capabilities);
             let requirements = Requirements {
                 parameters: &info.parameters,
                 blocks: &blocks,
@@ -217,11 +213,7 @@ impl CreateArguments {
     /// Allocates storage from the preferred segments in order, then from the requisite segments. Without requisite segments, any other
     /// segment is used last. A volume from a snapshot is created in the snapshot's segment; requested segments outside of it are skipped.
     fn allocate(&self, backend: &mut Backend) -> Result<Allocation, Status> {
-        let blocks: Vec<bool> = self
-            .capabilities
-            .iter()
-            .map(|capability| capability.block)
-            .collect();
+        let blocks = access_types(&self.capabilities);
         let requirements = Requirements {
             parameters: &self.parameters,
             blocks: &blocks,
@@ -253,7 +245,7 @@ impl CreateArguments {
         })
     }
 
-    /// The first property in which an existing volume is incompatible with this request, such as its size: the cause of ALREADY_EXISTS.
+    /// The first property, such as its size, in which an existing volume is incompatible with the request: the cause of ALREADY_EXISTS.
     fn incompatible_property(&self, stored: &StoredVolume) -> Option<&'static str> {
         let reachable = |term: &Segment| crate::contains(term, &stored.info.segment);
         let checks = [
@@ -273,6 +265,11 @@ impl CreateArguments {
         ];
         checks.into_iter().find(|(_, same)| !same).map(|(what, _)| what)
     }
+}
+
+/// For each capability, whether its access type is block.
+pub(crate) fn access_types(capabilities: &[Capability]) -> Vec<bool> {
+    capabilities.iter().map(|capability| capability.block).collect()
 }
 
 /// NOT_FOUND error for an unknown volume.

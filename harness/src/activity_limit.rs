@@ -36,7 +36,7 @@ const BYTES_PER_OBJECT: u64 = 64 << 10;
 /// [`WRITES`] does not limit these changes.
 const UNLIMITED: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 
-/// Limits of each client, and its activity so far.
+/// Activity limits that apply to each client, and the activity of each client so far.
 #[derive(Debug)]
 pub(crate) struct ActivityLimit {
     writes: u64,
@@ -54,14 +54,14 @@ struct ClientActivity {
 }
 
 impl ActivityLimit {
-    /// Limits for a case; they grow with the number of its objects and actions.
+    /// Activity limits for the case of a plan. The limits grow with the number of objects and actions in the case.
     pub(crate) fn of(plan: &Plan) -> Self {
         let capacity_objects = plan.driver_nodes.len() * plan.class_parameters.len();
         let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
         Self::for_objects((capacity_objects + plan.objects.len() + actions) as u64)
     }
 
-    /// Limits for a case with this total number of CSIStorageCapacity objects, other objects and actions.
+    /// Activity limits for a case with this total number of CSIStorageCapacity objects, other objects and actions.
     pub(crate) fn for_objects(objects: u64) -> Self {
         ActivityLimit {
             writes: WRITES + WRITES_PER_OBJECT * objects,
@@ -133,15 +133,15 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// The client that caused a fact, and its role. A request without a token may come from any program, so [`ANONYMOUS`] is limited but has no
-/// role.
+/// Name and role of the client that caused a fact. A request without a token may come from any program, so [`ANONYMOUS`] is limited but
+/// has no role.
 fn client_of_fact(what: &Observation) -> Option<(Arc<str>, Option<Role>)> {
     let client = match what {
         Observation::Request(request) => Arc::clone(&request.client),
         Observation::Commit(commit) => Arc::clone(&commit.client),
         Observation::Delivery(delivery) => Arc::clone(&delivery.client),
         Observation::Fault(fault) => Arc::clone(fault.client.as_ref()?),
-        // A call does not contain its client. Publishers make most calls, so the publisher of the node counts as the client.
+        // A `CallFact` does not name its client. Publishers make most CSI calls, so the publisher of the node counts as the client.
         Observation::Call(CallFact { node, .. }) | Observation::Refused(RefusalFact { node, .. }) => {
             Role::Publisher.client_name(node.as_deref()).into()
         }

@@ -28,7 +28,7 @@ pub trait RealApiCase: Send + Sync {
     /// Creates a bearer token for a client.
     fn add_client(&self, name: &str) -> String;
 
-    /// Sends a request as a client, without applying fault rules. A patch is a JSON merge patch.
+    /// Sends an API request with the token of a client, without applying fault rules. A PATCH request sends a JSON merge patch.
     fn call<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -37,7 +37,7 @@ pub trait RealApiCase: Send + Sync {
         body: Option<Value>,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Sends a server-side apply request, without applying fault rules.
+    /// Sends a server-side apply request with the token of a client, without applying fault rules.
     fn apply<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -59,7 +59,7 @@ pub trait RealApiCase: Send + Sync {
     /// Removes a fault rule.
     fn remove_fault_rule(&self, id: RuleId);
 
-    /// Resolves when no request is in flight.
+    /// Resolves when no API request of the case is in flight.
     fn quiet(&self) -> BoxFuture<'_, ()>;
 
     /// Ends the case and deletes its objects. Returns the names of objects that could not be deleted, each with the reason.

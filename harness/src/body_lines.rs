@@ -10,12 +10,12 @@ use hyper::body::Body;
 /// Maximum length of a line, in bytes.
 const LINE_MAX: usize = 64 << 20;
 
-/// Why the body ended prematurely: the connection was closed, or a line is too long.
+/// Why an HTTP body ended prematurely: the connection was closed, or a line is too long.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BodyError(pub(crate) String);
 
-/// The lines of a body, each with its newline. A line that is too long is an error, and so is a truncated body.
+/// Splits an HTTP body into lines, each with its newline. A line longer than [`LINE_MAX`] is an error, and so is a truncated body.
 pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, BodyError>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,

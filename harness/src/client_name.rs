@@ -13,7 +13,7 @@ pub(crate) const HARNESS_CLIENTS: [&str; 2] = [HARNESS, "controllers"];
 /// Maximum length in bytes of a client name within a file name: file systems limit file names to 255 bytes, and suffixes are appended.
 const STEM_LIMIT: usize = 200;
 
-/// File name of a client, without a suffix. Names that are too long are shortened and get a hash: a node name may have 253 characters.
+/// Converts a client name to a file name without suffix. Long names are shortened and get a hash: a node name may have 253 characters.
 pub(crate) fn file_stem(client: &str) -> Cow<'_, str> {
     if client.len() <= STEM_LIMIT {
         return client.into();

@@ -14,12 +14,12 @@ const BEGIN_SECONDS: i64 = 1_767_225_600;
 pub(crate) const LATENCY: Duration = Duration::from_millis(5);
 
 thread_local! {
-    /// When simulated time started on this thread, and how often it was read since then.
+    /// Instant at which simulated time started on this thread, and the number of clock reads since that instant.
     static CLOCK: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
 }
 
 /// Starts simulated time on this thread.
-pub(crate) fn begin() {
+pub(crate) fn begin_simulated_time() {
     CLOCK.set(Some((Instant::now(), 0)));
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn time_of_day() -> Timestamp {
 
 /// Derives a seed for a part of a simulation from the part's name and number.
 pub(crate) fn derive_seed(seed: u64, name: &str, number: u64) -> u64 {
-    /// FNV-1a, 64 bits: the same on all platforms and in all releases.
+    /// Offset basis of the hash FNV-1a (64 bits), which has the same result on all platforms and in all releases.
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
     let bytes = seed.to_le_bytes().into_iter().chain(number.to_le_bytes());
@@ -67,7 +67,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_of_day_follows_the_clock_and_never_repeats() {
-        begin();
+        begin_simulated_time();
         let first = time_of_day();
         assert_eq!(first.to_string(), "2026-01-01T00:00:00Z");
         let second = time_of_day();

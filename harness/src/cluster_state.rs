@@ -32,7 +32,7 @@ pub(crate) struct SchedulingFailure {
     reported_twice: bool,
 }
 
-/// A scheduler reports each failure twice, as a pod condition and as an Event, in any order. The second report may be much later.
+/// A scheduler reports each failure twice, as a pod condition and as an Event, in any order. The second of the two may be much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RefusalSource {
     Condition,

@@ -7,7 +7,7 @@ use fake_apiserver::ResourceRef;
 use fake_csi::Storage;
 use serde_json::Value;
 
-/// The API objects of one driver. Errors are messages.
+/// The API objects of one driver, or of another program under test. Errors are messages.
 pub trait ProgramObjects: Send + Sync {
     /// Objects that exist once per cluster.
     fn common_objects(&self) -> Result<Vec<Value>, String>;

@@ -34,13 +34,13 @@ const CHAINED: [(&str, &str); 2] = [
 /// Reads a program's log line by line and finds the reason for its exit.
 #[derive(Default)]
 pub(crate) struct ExitReason {
-    /// The reason, and the lines that belong to it.
+    /// The log line with the exit reason, then the lines that belong to the reason.
     reason: Vec<String>,
     /// Number of log lines after the reason that are not part of a stack trace.
     later_lines: usize,
     /// Python: exceptions that preceded the current one in the same chain.
     causes: Vec<String>,
-    /// Python: number of lines in `reason` with earlier exceptions, which follow the first line.
+    /// Python: number of lines in `reason`, after the first, that show earlier exceptions of the chain.
     cause_lines: usize,
     /// Python: the innermost frames of a traceback whose exception line has not been read yet.
     frames: Option<Vec<String>>,

@@ -127,7 +127,7 @@ fn format_metrics(metrics: &MetricsFact) -> String {
     format!("metrics read: {}", words.join("; "))
 }
 
-/// Formats the fields of a driver response, for the line after the call.
+/// Formats the fields of a driver response, for the timeline line after the CSI call.
 fn format_answer(answer: &HarnessCallFact) -> String {
     let mut text = format!(
         "{} is the response of {}: {}",

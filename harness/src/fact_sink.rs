@@ -16,7 +16,7 @@ use crate::killer::Killer;
 /// A channel that receives object changes in order.
 pub(crate) type Commits = mpsc::UnboundedReceiver<CommitFact>;
 
-/// Appends facts to the journal. All clones share the same state.
+/// Appends facts to the journal. All clones share one state.
 #[derive(Clone)]
 pub struct FactSink(Arc<Shared>);
 
@@ -27,13 +27,13 @@ struct Shared {
 }
 
 struct State {
-    /// `None`: no limits, because no verdict is computed for the cluster.
+    /// Activity limits of the clients; `None` for a cluster without a verdict.
     activity: Option<ActivityLimit>,
     senders: Vec<mpsc::UnboundedSender<CommitFact>>,
 }
 
 impl FactSink {
-    /// A sink with the activity limits of a case; `None`: without limits, because no verdict is computed.
+    /// A sink with the activity limits of a case; `None`: without limits, for a cluster without a verdict.
     pub(crate) fn new(journal: Journal, killer: Killer, activity: Option<ActivityLimit>) -> Self {
         FactSink(Arc::new(Shared {
             journal,
@@ -73,13 +73,13 @@ impl FactSink {
             None => Some(what),
         };
         if let Some(what) = what {
-            // A client above its limits is killed: otherwise it would fill the memory of the API server before the case ends.
+            // A program above its activity limit is killed: otherwise it would fill the memory of the API server before the case ends.
             if let Observation::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {
                 self.0.killer.kill(&process.client);
             }
-            // Appended while `state` is locked, so that facts are in the order in which the limits counted them.
+            // The fact is appended while `state` is locked, so that facts are in the order in which the limits counted them.
             self.0.journal.append(what);
         }
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scenario::Role;
 
-/// Kills clients to which a fault rule with `kill` applies. The server reports a fault before it takes effect, so the client cannot react
+/// Kills clients to which a fault rule with `kill` applies. The server reports the fault before its effect, so the client cannot react
 /// to the fault.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Killer(Arc<Mutex<State>>);
@@ -34,7 +34,7 @@ impl Killer {
         self.0.lock().rules.insert(rule);
     }
 
-    /// Called when a fault rule applies to a client. If the rule has `kill`, stops the client, and returns its name and role.
+    /// Called when a fault rule applies to a client. If the rule has `kill`, stops the client, and returns the client's name and role.
     pub(crate) fn kill_for(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let state = self.0.lock();
         let client = client.filter(|_| state.rules.contains(&rule))?;
@@ -44,7 +44,7 @@ impl Killer {
         Some((client.clone(), Role::of_client(client)?))
     }
 
-    /// Registers a started client. Returns the token whose cancellation kills the client without a grace period.
+    /// Registers a started client. Cancelling the returned token kills the client without a grace period.
     pub(crate) fn register(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
         let kill = CancellationToken::new();
         let tokens = Tokens {
@@ -55,7 +55,7 @@ impl Killer {
         kill
     }
 
-    /// Kills a client without a grace period, during which the client could continue to act.
+    /// Kills a client immediately, because it could act during a grace period.
     pub(crate) fn kill(&self, client: &str) {
         if let Some(tokens) = self.0.lock().running.get(client) {
             tokens.stop.cancel();

@@ -30,7 +30,7 @@ const CONNECTIONS_MAX: usize = 1024;
 /// Timeout of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A listener. Dropping the value closes its connections.
+/// An HTTP listener. Dropping the value closes the listener's connections.
 pub struct HttpListener {
     address: String,
     tls: Option<Tls>,
@@ -38,7 +38,7 @@ pub struct HttpListener {
 }
 
 impl HttpListener {
-    /// Listens on a free port of a network. `serve` handles each request; if it returns an error, the connection is closed.
+    /// Listens on a free port of a network. `serve` handles each HTTP request; if `serve` returns an error, the connection is closed.
     pub async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -116,7 +116,7 @@ where
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // The client closed the connection early, or the host lacks file descriptors: accept the next one after a pause.
+            // The client closed the connection early, or the host lacks file descriptors: accept the next connection after a pause.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
@@ -149,6 +149,6 @@ where
         .serve_connection(TokioIo::new(stream), service_fn(serve))
         .await;
     if let Err(error) = served {
-        tracing::debug!(%error, "connection ended with an error");
+        tracing::debug!(%error, "HTTP connection ended with an error");
     }
 }

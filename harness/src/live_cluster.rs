@@ -16,7 +16,7 @@ use crate::unattended::Unattended;
 /// Maximum number of facts in the journal. No verdict needs older facts.
 const FACTS: usize = 100_000;
 
-/// A running cluster.
+/// A running cluster of a scenario, in which no expectations are checked.
 pub struct LiveCluster {
     cluster: Cluster,
 }
@@ -37,12 +37,12 @@ impl LiveCluster {
         Ok(LiveCluster { cluster })
     }
 
-    /// Takes over the cluster of a case whose verdict is known.
-    pub(crate) fn of(cluster: Cluster) -> Self {
+    /// Converts the cluster of a case with a known verdict, which continues to run.
+    pub(crate) fn from_cluster(cluster: Cluster) -> Self {
         LiveCluster { cluster }
     }
 
-    /// Drops old facts from now on, so that the cluster can run for a long time. Save the journal of the case before.
+    /// Drops old facts of the journal from now on, so that the cluster can run for a long time. Save the journal of the case before.
     pub fn drop_old_facts(&self) {
         self.cluster.limit_facts(FACTS);
     }
@@ -62,8 +62,8 @@ impl LiveCluster {
         results
     }
 
-    /// Notes about objects that are created from now on and that no controller reconciles.
-    pub fn unattended(&self) -> Unattended {
+    /// A collector of notes about objects that are created from now on and that no controller reconciles.
+    pub fn unreconciled_objects(&self) -> Unattended {
         Unattended::of(self.cluster.commits())
     }
 
@@ -72,7 +72,7 @@ impl LiveCluster {
         self.cluster.api()
     }
 
-    /// The driver's sockets, each with its node; `None`: the socket of the central driver.
+    /// The driver's sockets, each with its node. The node `None` stands for the central driver.
     pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
         self.cluster.sockets()
     }

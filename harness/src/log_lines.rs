@@ -1,4 +1,4 @@
-//! Records the log lines of a program that contain a text of the case, and ignores all others.
+//! Records the log lines of a program that contain a text of the case, and ignores all other lines.
 //!
 //! Does not know whether the lines come from the output of a process or from `tracing` events of a task in this process.
 
@@ -40,7 +40,7 @@ impl LogLines {
         })
     }
 
-    /// Records the line if it contains one of the texts.
+    /// Records the log line if it contains one of the texts of the case.
     pub(crate) fn record(&self, line: &str) {
         let is_match = self
             .patterns
@@ -67,7 +67,7 @@ impl LogLines {
     }
 }
 
-/// `tracing` passes each event in a single call of `write`.
+/// `tracing` passes each event in a single call of `write`, so each call is one log line.
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         String::from_utf8_lossy(bytes)

@@ -28,10 +28,10 @@ const PROBE_BYTES: usize = 1 << 16;
 /// An exhausted resource of the host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
-    /// File descriptors.
+    /// The process has no free file descriptors.
     #[error("the harness ran out of file descriptors; {}", MORE_FILES)]
     Descriptors,
-    /// Disk space in the folder for temporary files.
+    /// The disk of the folder for temporary files is full.
     #[error("{} is full; free space there, or set TMPDIR to a folder that has some", folder.display())]
     Space {
         /// The folder for temporary files.
@@ -50,12 +50,12 @@ pub fn raise_descriptor_limit() {
             current: Some(raised_limit),
             maximum: limit.maximum,
         };
-        // On an error, the old limit remains. `descriptor_limit_and_free` reads the limit that applies.
+        // On an error, the old limit of open files remains. `descriptor_limit_and_free` reads the limit that applies.
         setrlimit(Resource::Nofile, raised).ok();
     }
 }
 
-/// Limit of open files of this process, and how many of them are free; `None` if unlimited or unknown.
+/// Limit of open files of this process, and the number of free file descriptors; `None` if unlimited or unknown.
 pub fn descriptor_limit_and_free() -> Option<(usize, usize)> {
     let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
     let open = std::fs::read_dir("/dev/fd").ok()?.count();
@@ -82,7 +82,7 @@ pub fn shortage() -> Option<Shortage> {
 
 /// Runs `work`. Returns its result and the resource that was exhausted meanwhile, if any.
 pub async fn with_shortage<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) {
-    /// Short enough to notice a shortage that causes a timeout.
+    /// The interval must be short enough to notice a shortage that causes a timeout.
     const CHECK_INTERVAL: Duration = Duration::from_millis(200);
     let (mut work, mut seen) = (std::pin::pin!(work), None);
     loop {
@@ -101,7 +101,7 @@ pub fn check_writable(folder: &Path) -> std::io::Result<()> {
     file.as_file().sync_all()
 }
 
-/// How to fix an error of a write into a folder. `instead`: text that says how to choose another folder.
+/// How to fix an error of a write into a folder. `instead`: text that explains how to choose another folder.
 pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     let folder = folder.display();
     match error.kind() {

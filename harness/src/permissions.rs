@@ -22,7 +22,7 @@ pub fn minimal_rules(facts: &[Fact], roles: &[Role]) -> Grants {
     roles.iter().map(of_role).collect()
 }
 
-/// The permission that a request needs; `None` if its client has no role, or if the request has no resource.
+/// The RBAC permission that a request needs; `None` if the request's client has no role, or if the request has no resource.
 fn permission_of(fact: &Fact) -> Option<Usage> {
     let Observation::Request(request) = &fact.what else {
         return None;
@@ -42,7 +42,7 @@ fn permission_of(fact: &Fact) -> Option<Usage> {
     })
 }
 
-/// The rules of a ClusterRole or Role; empty for a binding.
+/// The `rules` of a ClusterRole or Role object; empty for a binding.
 fn rules(object: &Value) -> Vec<GrantSpec> {
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     let rules = object["rules"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! The output of a child process: a file stores its beginning and its end, memory stores its end and the reason for the exit.
+//! The output of a child process: a file stores the beginning and the end of the output, memory stores its end and the exit reason.
 //!
 //! Does not know programs; `exit_reason` knows how programs log the reason for their exit.
 
@@ -33,28 +33,28 @@ pub(crate) struct ProcessLog {
 
 struct State {
     file: Option<File>,
-    /// Number of bytes of the beginning that the file can still store.
+    /// Number of bytes that the file can still store for the beginning of the output.
     head_room: u64,
-    /// Number of bytes that are not in the file yet. `finish` writes at most the last `TAIL_LIMIT` of them.
+    /// Number of output bytes that are not in the file yet. `finish` writes at most the last `TAIL_LIMIT` of these bytes.
     unwritten: u64,
     /// The last bytes of the output, at most `TAIL_LIMIT`.
     tail: VecDeque<u8>,
-    /// The current line, which is not complete yet; truncated if it is long.
+    /// The current output line, which is not complete yet; truncated if it is long.
     line: Vec<u8>,
     exit_reason: ExitReason,
-    /// Records lines that contain a text of the case.
+    /// Records output lines that contain a text of the case.
     lines: Option<LogLines>,
 }
 
 impl ProcessLog {
-    /// Opens a log that appends to a file; without a file, only the end is stored. `lines`: receives each line. `secrets`: texts to mask.
+    /// Opens a log that appends to a file; without one, stores only the output's end. `lines` receives each line. `secrets` are masked.
     pub(crate) fn open(
         path: Option<&Path>,
         lines: Option<LogLines>,
         mut secrets: Vec<String>,
     ) -> std::io::Result<Self> {
         secrets.retain(|secret| !secret.is_empty());
-        // Longest first, because one secret may contain another.
+        // Longer secrets are masked first, because one secret may contain another secret.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
@@ -86,12 +86,12 @@ impl ProcessLog {
         state.head_room -= written as u64;
         state.unwritten += (bytes.len() - written) as u64;
         if let Some(file) = &mut state.file {
-            // Ignored, because a full disk must not stop the program under test. The end of the output is still in memory.
+            // A write error is ignored: a full disk must not stop the program under test. The end of the output is still in memory.
             file.write_all(&bytes[..written]).ok();
         }
     }
 
-    /// Appends the marker for omitted output and the end to the file.
+    /// Appends to the file the marker for omitted output and the end of the output.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         let unwritten = std::mem::take(&mut state.unwritten);
@@ -111,14 +111,14 @@ impl ProcessLog {
         }
     }
 
-    /// The reason for the exit and related lines, if the program logged a reason.
+    /// The log line with the exit reason and related lines, if the program logged a reason.
     pub(crate) fn reason(&self) -> Option<Vec<String>> {
         let mut state = self.state.lock();
         state.end_line();
         state.exit_reason.reason().map(<[String]>::to_vec)
     }
 
-    /// The last lines, without terminal control characters.
+    /// The last `count` lines of the output, without terminal control characters.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
         let mut state = self.state.lock();
         let text = String::from_utf8_lossy(state.tail.make_contiguous());
@@ -138,7 +138,7 @@ impl State {
     /// Splits the output into lines, and searches each line for the exit reason and for texts of the case.
     fn read(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // A character has at most four bytes.
+            // A UTF-8 character has at most four bytes.
             let room = (LINE_LIMIT * 4).saturating_sub(self.line.len());
             self.line.extend(&part[..part.len().min(room)]);
             if part.ends_with(b"\n") {
@@ -170,7 +170,7 @@ pub(crate) async fn copy_output(mut pipe: impl AsyncRead + Unpin, log: std::sync
     log.append(&unmasked);
 }
 
-/// Takes the output from the buffer and masks the secrets. Leaves a suffix in the buffer that may be the beginning of a secret.
+/// Moves the output out of the buffer and masks the secrets. Leaves a suffix in the buffer that may be the beginning of a secret.
 fn mask_secrets(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
     for secret in secrets.iter().map(String::as_bytes) {
         let positions: Vec<usize> = memmem::find_iter(output, secret).collect();

@@ -9,17 +9,17 @@ use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
 use crate::text::read_text_file;
 
-/// File of the run's scenario in its folder: an ordinary case file.
+/// File name of the run's scenario in the run folder. The content is an ordinary case file.
 pub const SCENARIO: &str = "scenario.yaml";
 const JOURNAL: &str = "journal.jsonl";
 
 /// Why a stored run cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file is missing or unreadable.
+    /// A file of the stored run is missing or unreadable.
     #[error("{path}: {source}; name a folder that contains {SCENARIO} and {JOURNAL}")]
     Io {
-        /// Path of the file.
+        /// Path of the missing or unreadable file.
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,
@@ -37,7 +37,7 @@ pub fn save(
     logs: &[(String, Vec<u8>)],
 ) -> std::io::Result<PathBuf> {
     let folder = root.join(plan.id().replace('/', "."));
-    // Removes files of an earlier run.
+    // The folder may contain files of an earlier run, which are removed first.
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => std::fs::create_dir_all(&folder)?,
@@ -50,7 +50,7 @@ pub fn save(
     Ok(folder)
 }
 
-/// Output of the child processes in a folder, by client name.
+/// Output of the child processes of a stored run, by client name.
 pub fn read_logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries
@@ -64,12 +64,12 @@ pub fn read_logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     logs
 }
 
-/// Whether a folder contains a stored run.
+/// Whether the folder contains a stored run.
 pub fn is_run(folder: &Path) -> bool {
     folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
 }
 
-/// Reads a stored run.
+/// Reads the plan and the facts of a stored run.
 pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     let io = |name: &str| {
         let path = folder.join(name);

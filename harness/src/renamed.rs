@@ -6,6 +6,10 @@
 
 use std::sync::LazyLock;
 
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as ValueError;
+
 use crate::text::replace_words;
 
 /// Each entry: context in which the renamed word occurs, old spelling, new spelling.
@@ -15,23 +19,23 @@ pub static RENAMED: LazyLock<Vec<(Context, &str, &str)>> =
 const TABLE: &str = include_str!("renamed.txt");
 
 /// Context in which a renamed word occurs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Context {
-    /// Key of an action in `do`.
+    /// YAML key of an action in `do`.
     Action,
-    /// Key of an expectation in `expect`.
+    /// YAML key of an expectation in `expect`.
     Expectation,
-    /// Key below `cluster.driver`.
+    /// YAML key below `cluster.driver`.
     Driver,
-    /// Key of a pool below `backend`.
+    /// YAML key of a pool below `backend`.
     Pool,
-    /// Key of `publisher` in a case, or setting of the publisher in a manifest.
+    /// YAML key of `publisher` in a case, or setting of the publisher in a manifest.
     Publisher,
-    /// Feature, in a manifest or a case.
+    /// Name of a feature, in a manifest or a case.
     Feature,
-    /// Rule of the specification, in `excusedRules` of a case or in `fails` of a known failure.
+    /// Id of a specification rule, in `excusedRules` of a case or in `fails` of a known failure.
     Rule,
-    /// Key of `scheduler` in a case, or setting of the scheduler in a manifest.
+    /// YAML key of `scheduler` in a case, or setting of the scheduler in a manifest.
     Scheduler,
     /// Id of a case, of a table row, or of all cases of an area, on the command line or in `case` of a known failure. Rows are listed
     /// before their case.
@@ -40,26 +44,14 @@ pub enum Context {
     Defect,
 }
 
-/// Parses a line of the table; `None` for a comment.
+/// Parses a line of the table of renamed words; `None` for a comment.
 fn entry(line: &'static str) -> Option<(Context, &'static str, &'static str)> {
     let mut words = line.split(' ');
-    let context = match words.next()? {
-        "Action" => Context::Action,
-        "Expectation" => Context::Expectation,
-        "Driver" => Context::Driver,
-        "Pool" => Context::Pool,
-        "Publisher" => Context::Publisher,
-        "Feature" => Context::Feature,
-        "Rule" => Context::Rule,
-        "Scheduler" => Context::Scheduler,
-        "Case" => Context::Case,
-        "Defect" => Context::Defect,
-        _ => return None,
-    };
-    Some((context, words.next()?, words.next()?))
+    let context: Result<Context, ValueError> = Context::deserialize(words.next()?.into_deserializer());
+    Some((context.ok()?, words.next()?, words.next()?))
 }
 
-/// The new spelling of a word in one of the contexts; the word itself if no entry renames it.
+/// The new spelling of a word in one of the contexts; the word itself if no entry of the table renames the word.
 pub fn current_spelling<'a>(contexts: &[Context], word: &'a str) -> &'a str {
     let mut renamed = RENAMED.iter();
     let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
@@ -88,7 +80,7 @@ pub(crate) fn with_current_rules(pattern: &str) -> String {
     replace_words(pattern, is_part, |word| current_spelling(&[Context::Rule], word))
 }
 
-/// The old spelling of a word. None if the word was not renamed.
+/// The old spelling of a renamed word. None if the table does not contain the word.
 pub(crate) fn old_of(word: &str) -> Option<&'static str> {
     let mut renamed = RENAMED.iter();
     renamed.find(|(_, _, new)| *new == word).map(|(_, old, _)| *old)
@@ -126,8 +118,8 @@ mod tests {
         )
     }
 
-    /// The entries of [`RENAMED`] that concern keys of a case.
-    fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
+    /// The entries of [`RENAMED`] that concern YAML keys of a case.
+    fn renamed_keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
         use Context::{Case, Defect, Feature, Rule};
         RENAMED
             .iter()
@@ -156,7 +148,7 @@ mod tests {
 
     #[test]
     fn both_spellings_of_a_key_mean_the_same() {
-        for (context, old, new) in keys() {
+        for (context, old, new) in renamed_keys() {
             let value = value(new);
             let texts = [old, new].map(|key| {
                 let cases =
@@ -172,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_key_in_both_spellings_is_an_error_at_its_position() {
-        for (context, old, new) in keys() {
+        for (context, old, new) in renamed_keys() {
             let value = value(new);
             let text = case(*context, &format!("{old}: {value}, {new}: {value}"));
             let error = parse("f.yaml", &text).expect_err("both spellings");
@@ -277,7 +269,7 @@ mod tests {
         let texts = files.map(|file| std::fs::read_to_string(folder.join(file)).unwrap());
         let aliases = texts.iter().flat_map(|text| text.split("alias = \"").skip(1));
         let aliases: BTreeSet<&str> = aliases.filter_map(|rest| rest.split('"').next()).collect();
-        let keys: BTreeSet<&str> = keys().map(|(_, old, _)| *old).collect();
+        let keys: BTreeSet<&str> = renamed_keys().map(|(_, old, _)| *old).collect();
         assert_eq!(aliases, keys);
     }
 }

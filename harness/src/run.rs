@@ -1,7 +1,7 @@
 //! Runs one plan: starts a cluster, passes the facts of the journal to the judge, and proceeds as the judge decides.
 //!
-//! Decides nothing about the verdict. Every wait is for a fact, for idleness or for a deadline; idleness and deadlines are recorded as
-//! facts.
+//! Decides nothing about the verdict. Every wait is for a fact, for idle programs or for a deadline; idleness and reached deadlines are
+//! recorded as facts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use fake_apiserver::PANICKED;
 
 use crate::cluster::{Cluster, extender};
-use crate::journal::{BeginFact, FORMAT, Fact, Journal, LagFact, Observation, StepMark, micros};
+use crate::journal::{BeginFact, FORMAT, Fact, Journal, LagFact, Observation, StepMark, to_micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
@@ -18,7 +18,7 @@ use crate::run_options::{Observer, RunOptions};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// The result of a run.
+/// The result of running a plan.
 pub struct Outcome {
     /// The verdict of the case.
     pub verdict: Verdict,
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     options: RunOptions,
 ) -> Result<Outcome, StartError> {
     let (outcome, live) = Box::pin(run_and_keep(plan, systems, options)).await?;
-    // Checked while the files of the case still exist, because a full disk is not the fault of the program under test.
+    // The disk is checked while the files of the case still exist, because a full disk is not the fault of the program under test.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
         live.stop().await;
@@ -57,8 +57,8 @@ pub async fn run_and_keep(
     let journal = Journal::default();
     journal.append(Observation::Begin(BeginFact {
         case: plan.id().to_owned(),
-        refresh_us: micros(options.refresh),
-        retry_interval_max_us: micros(options.retry_interval_max),
+        refresh_us: to_micros(options.refresh),
+        retry_interval_max_us: to_micros(options.retry_interval_max),
         patience: options.patience,
         format: FORMAT,
     }));
@@ -80,7 +80,7 @@ pub async fn run_and_keep(
         observer,
         is_in_memory: systems.api_server.is_none(),
     };
-    // In simulated time, the harness is never delayed.
+    // In simulated time, the harness is never delayed, so the delay is measured only in real time.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
     let completed = runner.run_steps(&mut cluster).await;
     if runner.judge.progress() == Progress::Failed {
@@ -94,7 +94,7 @@ pub async fn run_and_keep(
     let (verdict, elapsed) = (runner.judge.verdict(), journal.now());
     let panicked = runner.panicked.or(cluster.controller_panic().await);
     let panicked = panicked.map_or(Ok(()), Err);
-    let live = LiveCluster::of(cluster);
+    let live = LiveCluster::from_cluster(cluster);
     if let Err(error) = panicked.and(completed) {
         live.stop().await;
         return Err(error);
@@ -113,14 +113,14 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Measures how late a timer of the harness fires, and records delays.
 async fn watch_lag(journal: Journal) {
-    /// Minimum delay that is recorded. Timers of a busy process are always late by some milliseconds.
+    /// Minimum delay that the harness records. Timers of a busy process are always late by some milliseconds.
     const NOTICEABLE: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
         tokio::time::sleep(TICK).await;
         let late = journal.now().saturating_sub(due);
         if late > NOTICEABLE {
-            let late_us = micros(late);
+            let late_us = to_micros(late);
             journal.append(Observation::Lag(LagFact { late_us }));
         }
     }
@@ -134,13 +134,13 @@ struct Runner<'p> {
     /// Sequence number of the first fact that the judge has not processed.
     next: u64,
     patience: f64,
-    /// Error of a part of the harness that panicked.
+    /// Error about a part of the harness that panicked.
     panicked: Option<StartError>,
     observer: Option<Observer>,
     is_in_memory: bool,
 }
 
-/// An error if the fact is a request or call whose handler panicked. `is_in_memory`: whether the API server is the in-memory one.
+/// Returns an error if the handler of a request or call panicked. `is_in_memory`: whether the API server is the in-memory one.
 fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     let part = match &fact.what {
         Observation::Request(request)
@@ -166,7 +166,7 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     Some(StartError::Panicked { part })
 }
 
-/// Executes the actions of a step. In the first step, starts the programs before that.
+/// Executes the actions of a step. In the first step, starts the programs before the actions.
 async fn execute_step(
     cluster: &mut Cluster,
     journal: &Journal,
@@ -188,7 +188,7 @@ async fn execute_step(
 }
 
 impl Runner<'_> {
-    /// Runs the steps until the case has a verdict.
+    /// Runs the steps of the plan until the case has a verdict.
     async fn run_steps(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
             self.journal.append(Observation::StepStarted(StepMark { step }));
@@ -242,7 +242,7 @@ impl Runner<'_> {
     /// Passes new facts to the judge.
     fn feed_judge(&mut self) {
         for fact in self.journal.since(self.next) {
-            assert_eq!(fact.seq, self.next, "facts were dropped before they were judged");
+            assert_eq!(fact.seq, self.next, "facts dropped before the judge got them");
             self.next = fact.seq + 1;
             self.panicked = self
                 .panicked
@@ -255,7 +255,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Waits for the next fact, or records that the cluster is quiet or that a deadline was reached.
+    /// Waits for the next fact. If none arrives, records that the cluster is quiet or that a deadline was reached.
     async fn wait(&self, cluster: &Cluster, quiet: bool) {
         if quiet {
             // Facts that arrive during the wait are processed before the `Quiet` fact.
@@ -279,7 +279,7 @@ impl Runner<'_> {
             () = read, if reads => {}
             () = next_fact, if !reads => {}
             () = reached => {
-                // Programs may never become idle, but expectations need the metrics.
+                // Programs may never become idle, but expectations need the metrics at the deadline.
                 self.read_metrics(cluster).await;
                 self.journal.append(Observation::Bound(bound));
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::defect::Defect;
 use crate::journal::{Fact, RETRY_INTERVAL_MAX};
 
-/// Options of a run.
+/// Options of a run, independent of the case that runs.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// Interval at which the publisher polls GetCapacity.
@@ -20,8 +20,8 @@ pub struct RunOptions {
     pub defect: Option<Defect>,
     /// Seed of all random choices in simulated time ([`crate::simulate`]); `None`: the case runs in real time.
     pub seed: Option<u64>,
-    /// Receives all facts of a large measurement. With an observer, programs have no activity limits, and old facts are dropped, so that
-    /// the explanation of a failure may be incomplete.
+    /// Receives all facts of a large measurement. With an observer, programs have no activity limits, and the journal drops old facts,
+    /// so that the explanation of a failure may be incomplete.
     pub observer: Option<Observer>,
 }
 

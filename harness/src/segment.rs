@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
     keys: Vec<String>,
-    /// Topology values by key. The value may contain the placeholder [`NODE`].
+    /// Topology values by topology key. A value may contain the placeholder [`NODE`].
     values: BTreeMap<String, String>,
 }
 
@@ -21,13 +21,13 @@ pub(crate) const NODE: &str = "{node}";
 const EVERYWHERE: &str = "*";
 
 impl Segments {
-    /// Text form of segments for a driver with these topology keys.
+    /// Creates the parser and formatter of segments for a driver with these topology keys.
     pub fn new(keys: Vec<String>) -> Self {
         Self::with_values(keys, BTreeMap::new())
     }
 
-    /// Text form of segments for a driver that returns these topology values for its nodes. For a missing key, the value is the node's
-    /// name.
+    /// Creates the parser and formatter of segments for a driver that returns these topology values for its nodes. For a key without a
+    /// value, the value is the node's name.
     pub(crate) fn with_values(keys: Vec<String>, values: BTreeMap<String, String>) -> Self {
         Segments { keys, values }
     }
@@ -48,8 +48,8 @@ impl Segments {
         self.keys.len() == 1 || !self.values.is_empty()
     }
 
-    /// The node for which the driver returns this segment.
-    fn node_of(&self, segment: &Segment) -> Option<String> {
+    /// The node for which the driver returns this segment, if the segment contains the node's name.
+    fn node_with_segment(&self, segment: &Segment) -> Option<String> {
         let named = |key: &String| {
             let (before, after) = self
                 .values
@@ -67,7 +67,7 @@ impl Segments {
         &self.keys
     }
 
-    /// Parses a segment.
+    /// Parses the text of a topology segment, such as `n1`.
     pub fn parse(&self, text: &str) -> Result<Segment, String> {
         if text == EVERYWHERE {
             return Ok(Segment::new());
@@ -89,21 +89,21 @@ impl Segments {
         segment::parse(text).map_err(|error| error.to_string())
     }
 
-    /// Formats a segment. The inverse of [`Segments::parse`].
+    /// Formats a topology segment. The inverse of [`Segments::parse`].
     pub fn format(&self, segment: &Segment) -> String {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
         }
         if self.is_named_by_node()
-            && let Some(node) = self.node_of(segment)
+            && let Some(node) = self.node_with_segment(segment)
         {
             return node;
         }
         segment::format(segment)
     }
 
-    /// Segment of a node with these labels; `None` if the label of a topology key is missing.
-    pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
+    /// Segment of a node with these labels; `None` if the node lacks the label of a topology key.
+    pub fn segment_of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
         segment::of_node(&self.keys, labels)
     }
 
@@ -152,7 +152,11 @@ mod tests {
         ] {
             assert_eq!(segments.format(&segments.parse(text).unwrap()), text);
         }
-        assert!(two.parse("n1").unwrap_err().contains("is a segment without topology keys"));
+        assert!(
+            two.parse("n1")
+                .unwrap_err()
+                .contains("is a segment without topology keys")
+        );
         let none = Segments::new(Vec::new());
         assert!(none.parse("n1").unwrap_err().contains("write `*` for all nodes"));
     }

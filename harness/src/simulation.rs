@@ -56,12 +56,12 @@ fn simulate_until(
         seed: Some(options.seed.unwrap_or_default()),
         ..options
     };
-    // A new thread, so that all thread-local state has its initial value.
+    // The case runs in a new thread, so that all thread-local state has its initial value.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("simulation".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || on_this_thread(plan, systems, options, stop));
+            .spawn_scoped(scope, || simulate_on_this_thread(plan, systems, options, stop));
         let ended = thread.map_err(start_error("start a thread"))?.join();
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -70,7 +70,7 @@ fn simulate_until(
 /// Stack size of the simulating thread: the usual size of a main thread.
 const STACK_BYTES: usize = 8 << 20;
 
-fn on_this_thread(
+fn simulate_on_this_thread(
     plan: Arc<Plan>,
     systems: &Systems,
     options: RunOptions,
@@ -83,9 +83,9 @@ fn on_this_thread(
         .build()
         .map_err(start_error("make a runtime"))?;
     runtime.block_on(async {
-        clock::begin();
+        clock::begin_simulated_time();
         tokio::select! {
-            // Polled first, because the run may always be ready, without simulated time advancing.
+            // The stop signal is polled first, because the run may always be ready, without simulated time advancing.
             biased;
             () = stop.cancelled() => Err(StartError::Abandoned),
             ended = tokio::time::timeout(longest, run(plan, systems, options)) => {

@@ -1,4 +1,4 @@
-//! The API server and the driver without a case.
+//! The API server and the driver for use without a case.
 //!
 //! Re-exports their crates for the command line. Owns the list of extensions of the API server.
 

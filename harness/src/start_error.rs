@@ -11,7 +11,7 @@ pub enum StartError {
     /// A socket or folder could not be created.
     #[error("cannot {what}: {source}; {}", machine::remedy(source, &std::env::temp_dir(), "set TMPDIR to another folder"))]
     Io {
-        /// The operation that failed.
+        /// The file system or socket operation that failed.
         what: &'static str,
         /// Error of the operating system.
         source: std::io::Error,
@@ -23,15 +23,15 @@ pub enum StartError {
         source_file: String,
         /// Id of the step; `cluster` for the initial objects.
         step: String,
-        /// Text of the action.
+        /// Timeline text of the rejected action.
         action: String,
-        /// Error message of the API server.
+        /// Error message in the API server's response.
         message: String,
     },
     /// The host lacked a resource that the case needs, so the failure is not the fault of a program under test.
     #[error("the failure of the case is inconclusive, because the host lacks a resource: {0}")]
     Machine(#[from] Shortage),
-    /// The real API server cannot be used any more.
+    /// The harness can no longer use the real API server.
     #[error("the API server: {0}")]
     ApiServer(String),
     /// The external driver cannot be set up as the case requires.
@@ -40,7 +40,7 @@ pub enum StartError {
     /// A part of the harness panicked, so the result does not depend on a program under test.
     #[error("internal error: {part}; report the panic message on standard error together with the case")]
     Panicked {
-        /// The part that panicked, and the request or call that it handled.
+        /// The part of the harness that panicked, and the request or call that the part handled.
         part: String,
     },
     /// The case exceeded the maximum duration.

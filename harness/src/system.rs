@@ -23,7 +23,7 @@ use crate::network::Network;
 use crate::scenario::Role;
 use crate::settings::Settings;
 
-/// Any error.
+/// Any error, boxed so that it can be sent to another thread.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The inputs of a program under test.
@@ -43,7 +43,7 @@ pub struct ProgramInputs {
     pub namespace: String,
     /// Name of the program's pod, if the case sets `ownerLevel`.
     pub pod: Option<String>,
-    /// Address on which the program must serve its metrics; `None` if the case reads none.
+    /// Address on which the program must serve its metrics; `None` if the case does not read the program's metrics.
     pub metrics_address: Option<String>,
     /// Settings of the case.
     pub settings: Settings,
@@ -72,10 +72,10 @@ pub struct ChildAccess {
     pub state: PathBuf,
 }
 
-/// Placeholder for the address in the metrics URL of a program.
+/// Placeholder for the listen address in the metrics URL of a program.
 pub const METRICS_ADDRESS: &str = "{metrics_address}";
 
-/// Runs one instance of a program until it is cancelled. A return before that, even a successful one, is reported as an exit.
+/// A function that runs one program instance until it is cancelled. An earlier return, even a successful one, is reported as an exit.
 pub type Run =
     dyn Fn(ProgramInputs, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
@@ -86,7 +86,7 @@ pub struct System {
     pub name: String,
     /// Runs one instance of the program.
     pub run: Arc<Run>,
-    /// URL of the program's metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if the program serves none.
+    /// URL of the program's metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if the program serves no metrics.
     pub metrics_url: Option<String>,
     /// Whether the program runs as a child process. It then gets a kubeconfig, and a case waits for its first request.
     pub is_child: bool,
@@ -99,7 +99,7 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
     /// Socket of a driver that is already running.
     pub driver_socket: Option<DriverSocket>,
-    /// API objects that programs need at their start. A driver may read its storage from them.
+    /// API objects that the programs of a role need at their start. A driver may read its storage from these objects.
     pub objects: BTreeMap<Role, Arc<dyn ProgramObjects>>,
     /// The real API server that replaces the in-memory one.
     pub api_server: Option<Arc<dyn RealApiServer>>,
@@ -116,7 +116,7 @@ pub struct DriverSocket {
 }
 
 impl DriverSocket {
-    /// Creates the value for the socket at this path.
+    /// Creates the value for a driver that listens on the socket at this path.
     pub fn new(path: PathBuf) -> Self {
         DriverSocket {
             path,
@@ -131,7 +131,7 @@ pub(crate) struct Fleet {
     journal: Journal,
     pub(crate) killer: Killer,
     running: BTreeMap<Arc<str>, Instance>,
-    /// Number of instances started so far.
+    /// Number of program instances started so far.
     pub(crate) starts: u64,
 }
 
@@ -170,7 +170,7 @@ impl Fleet {
             .filter(move |(_, role)| is_child(*role))
     }
 
-    /// Metrics URL of the role's program at an address; `None` if the program serves none.
+    /// Metrics URL of the role's program at a listen address; `None` if the program serves no metrics.
     pub(crate) fn metrics_url(&self, role: Role, address: &str) -> Option<String> {
         let url = self.systems.by_role.get(&role)?.metrics_url.as_ref()?;
         Some(url.replace(METRICS_ADDRESS, address))
@@ -182,7 +182,7 @@ impl Fleet {
         of_role.map(|(client, _)| client)
     }
 
-    /// Starts an instance of the role's program. The journal records its requests under this client name.
+    /// Starts an instance of the role's program. The journal records the instance's requests under this client name.
     pub(crate) fn start(&mut self, role: Role, client: &str, access: ProgramInputs) -> Result<(), String> {
         let Some(system) = self.systems.by_role.get(&role) else {
             return Err(format!(
@@ -198,7 +198,7 @@ impl Fleet {
         let (name, token) = (client.clone(), stop.clone());
         let killed = self.killer.register(&client, &stop).cancelled_owned();
         let is_child = system.is_child;
-        // Receives the `tracing` events of this task only. A program must propagate the subscriber to tasks that it spawns.
+        // The subscriber receives `tracing` events of this task only. A program must pass the subscriber to tasks that it spawns.
         let log = access.log.as_ref().filter(|_| !is_child);
         let subscriber = log.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
@@ -239,7 +239,7 @@ impl Fleet {
         }
     }
 
-    /// Stops one instance and waits until it has ended; does nothing if it does not exist.
+    /// Stops the instance with this client name and waits until it has ended. Does nothing if the instance does not exist.
     pub(crate) async fn stop_client(&mut self, client: &str) {
         let Some(instance) = self.running.remove(client) else {
             return;
@@ -267,7 +267,7 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> Observation {
     })
 }
 
-/// Error of [`Run`] for a child process that exited by itself.
+/// Error of a child process that exited without being stopped, as returned by [`Run`].
 #[derive(Debug, thiserror::Error)]
 #[error("{status}")]
 pub(crate) struct ProgramEnded {

@@ -11,26 +11,26 @@ use std::sync::Once;
 use rustix::process::getuid;
 use tempfile::TempDir;
 
-/// Name of the lock file in a folder.
+/// Name of the lock file in a temporary folder.
 const LOCK: &str = ".csi-capacity.lock";
 
-/// Prefixes of folder names. Short, because the path of a Unix socket is limited to 107 bytes.
+/// Prefixes of the names of temporary folders. Short, because the path of a Unix socket is limited to 107 bytes.
 const PREFIXES: [&str; 2] = [OF_CASE, OF_PROGRAM];
 /// Prefix of the folder of a case, which contains the sockets.
 pub const OF_CASE: &str = "csi-";
 /// Prefix of the folder of a program under test.
 pub(crate) const OF_PROGRAM: &str = "sut-";
 
-/// A folder that is removed on drop.
+/// A temporary folder that is removed on drop.
 #[derive(Debug)]
 pub struct Temporary {
     folder: TempDir,
-    /// The locked file; `None` if the file system does not support locks. Other runs remove no folder without a lock file.
+    /// The locked file in the folder; `None` if the file system does not support locks. Other runs remove no folder without a lock file.
     _lock: Option<File>,
 }
 
 impl Temporary {
-    /// Creates a folder. The first call in a process also removes the folders of killed runs.
+    /// Creates a temporary folder. The first call in a process also removes the folders of killed runs.
     pub fn new(prefix: &str) -> std::io::Result<Self> {
         static FIRST: Once = Once::new();
         FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
@@ -41,7 +41,7 @@ impl Temporary {
         })
     }
 
-    /// Path of the folder.
+    /// Path of the temporary folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -53,7 +53,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes a folder, even if a program has created folders in it that cannot be read.
+/// Removes a temporary folder, even if a program has created folders in it that cannot be read.
 fn remove(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(folder).or_else(|_| {
         make_accessible(folder);
@@ -69,8 +69,8 @@ fn make_accessible(folder: &Path) {
     }
 }
 
-/// Creates and locks the lock file of a folder. The file gets its final name only after it is locked, because other runs remove a folder
-/// with an unlocked lock file.
+/// Creates and locks the lock file of a folder. The file gets its final name only after the lock is held, because other runs remove a
+/// folder with an unlocked lock file.
 fn create_lock_file(folder: &Path) -> std::io::Result<Option<File>> {
     let unlocked = folder.join(".lock");
     let file = File::create_new(&unlocked)?;
@@ -87,7 +87,7 @@ fn remove_stale(parent: &Path) {
         let is_named = PREFIXES
             .iter()
             .any(|prefix| name.to_string_lossy().starts_with(prefix));
-        // Reads the metadata of the entry itself, so that a symbolic link of another user is not followed.
+        // The metadata of the directory entry itself is read, so that a symbolic link of another user is not followed.
         let is_own = |entry: &std::fs::DirEntry| {
             let found = entry.metadata();
             found.is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw())

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};
 use std::path::Path;
 
-/// Maximum size of a file in bytes: larger than any file that a user or this program writes.
+/// Maximum size in bytes of a file that is read: larger than any file that a user or this program writes.
 const LIMIT: u64 = 256 << 20;
 
 /// Reads a text file.
@@ -43,8 +43,8 @@ pub fn is_unprintable(letter: char) -> bool {
     is_control || is_bidirectional || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
-/// Replaces each word of a text. `is_part`: whether a character is part of a word. `replacement` must return an empty string for an empty
-/// word.
+/// Replaces each word of a text. `is_part`: whether a character is part of a word. `replacement` must return an empty string for an
+/// empty word.
 pub fn replace_words<'a>(
     text: &'a str,
     is_part: impl Fn(char) -> bool,

@@ -1,11 +1,11 @@
-//! Objects for which a cluster runs no controller. Users get a note about them.
+//! API objects for which a cluster runs no controller. Users get a note about such objects.
 //!
 //! Knows the kinds of such objects. Does not know which client created an object, nor how the note is displayed.
 
 use crate::fact_sink::Commits;
 use crate::journal::Change;
 
-/// Kinds whose controllers create pods, by resource name.
+/// Kinds whose controllers create pods, by plural resource name.
 const KINDS: [(&str, &str); 7] = [
     ("cronjobs", "CronJob"),
     ("daemonsets", "DaemonSet"),
@@ -16,12 +16,12 @@ const KINDS: [(&str, &str); 7] = [
     ("statefulsets", "StatefulSet"),
 ];
 
-/// Kinds for which no controller runs.
+/// Kinds of API objects for which no controller runs in the cluster.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(_, kind)| *kind)
 }
 
-/// A note that no controller reconciles a new object; `None` if the object needs no controller.
+/// A note to the user that no controller reconciles a new object; `None` if the object needs no controller.
 fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     let (_, kind) = KINDS.iter().find(|(plural, _)| *plural == resource)?;
     let namespace = namespace.unwrap_or_default();
@@ -30,7 +30,7 @@ fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     ))
 }
 
-/// Receives the objects that are created in a cluster.
+/// Receives the API objects that are created in a cluster.
 pub struct Unattended(Commits);
 
 impl Unattended {
@@ -38,7 +38,7 @@ impl Unattended {
         Unattended(commits)
     }
 
-    /// Waits for the next object that no controller reconciles, and returns a note about it. Never returns after the cluster has ended.
+    /// Waits for the next API object that no controller reconciles, and returns a note. Never returns after the cluster has ended.
     pub async fn next(&mut self) -> String {
         while let Some(commit) = self.0.recv().await {
             let is_new = commit.change == Change::Added;

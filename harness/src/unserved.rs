@@ -3,13 +3,13 @@
 
 use fake_apiserver::ResourcePath;
 
-/// Message for an unknown type (Kubernetes `NewGenericServerResponse`).
+/// Message of an error response for an unknown type (Kubernetes `NewGenericServerResponse`).
 const UNKNOWN: &str = "the server could not find the requested resource";
 
 /// Completes the message of an error response with group, version and type, if the server does not serve the type.
 pub fn complete_message(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
     let is_unknown = match &message {
-        // If the server does not serve the API version at all, its response contains no Status object.
+        // If the server does not serve the API version at all, the error response contains no Status object.
         None => path.name.is_none(),
         Some(message) => message == UNKNOWN || message.trim_end() == "404 page not found",
     };

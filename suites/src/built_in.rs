@@ -8,10 +8,10 @@ use harness::scenario::CaseFiles;
 /// File texts by id or name.
 type Texts = &'static [(&'static str, &'static str)];
 
-/// Files built into a program.
+/// Case files and manifests that are built into a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BuiltInFiles {
-    /// Cases by id.
+    /// Case files by case id.
     pub cases: Texts,
     /// Manifests of well-known programs by name.
     pub manifests: Texts,
@@ -21,7 +21,7 @@ static BUILT_IN: OnceLock<BuiltInFiles> = OnceLock::new();
 
 /// Registers the built-in files of this program.
 pub fn register_built_in_files(files: BuiltInFiles) {
-    // `set` fails only if it is called twice; each program registers its files once, at start.
+    // `set` fails only at a second call, but each program registers its files once, at start.
     let _ = BUILT_IN.set(files);
 }
 

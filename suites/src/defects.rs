@@ -30,7 +30,7 @@ pub struct Defect {
     pub wire: Vec<WireRule>,
     /// Cases that must detect the defect, each with a pattern for the first missing link of the causal chain in its failure.
     pub claims: BTreeMap<String, FailurePattern>,
-    /// Further cases, or prefixes of case ids, that are expected to detect the defect.
+    /// Cases, or prefixes of case ids, that are expected to detect the defect, in addition to the cases of `claims`.
     #[serde(default)]
     pub cases: Vec<String>,
 }
@@ -64,7 +64,7 @@ pub type ExecutedMutants = Box<dyn Fn() -> BTreeSet<&'static str> + Send + Sync>
 pub struct Defects(Vec<Defect>);
 
 impl Defects {
-    /// The catalogue of this repository.
+    /// The defect catalogue of this repository.
     pub fn load() -> Self {
         let text = include_str!("../defects.yaml");
         serde_saphyr::from_str(text).expect("embedded catalogue is valid")

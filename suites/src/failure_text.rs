@@ -6,7 +6,7 @@ use harness::reason_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The text of a failure.
+/// The text of a failure, in parts to which patterns are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Said")]
 pub struct FailureText {
@@ -14,7 +14,7 @@ pub struct FailureText {
     pub verdict: String,
     /// The first missing link of the causal chain to the expected fact; empty if a process exited, because then there is no chain.
     pub link: String,
-    /// What was observed instead of the missing link, or in addition.
+    /// What was observed instead of the missing link of the causal chain, or in addition.
     pub note: String,
     /// The last log lines of a program that exited.
     #[serde(default)]
@@ -47,7 +47,7 @@ impl FailureText {
         }
     }
 
-    /// Whether the pattern matches the verdict, or the text in one line.
+    /// Whether the pattern matches the verdict, or the verdict and the first missing link in one line.
     pub fn matches(&self, words: &FailurePattern) -> bool {
         words.matches(&self.verdict) || words.matches(&self.one_line())
     }

@@ -18,11 +18,11 @@ struct State {
     is_exclusive: bool,
 }
 
-/// A slot, released on drop.
+/// A job slot, released on drop.
 #[derive(Debug)]
 pub struct JobSlot<'t> {
     slots: &'t JobSlots,
-    /// Permit of a shared slot.
+    /// Permit of a shared slot; `None` for the exclusive slot.
     _permit: Option<SemaphorePermit<'t>>,
 }
 

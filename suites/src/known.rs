@@ -14,7 +14,7 @@ use crate::failure_text::FailureText;
 use crate::plans_named;
 use crate::select::{hint, matches_id};
 
-/// Prefix of the ids of sweep cells (a case with a fault at one point), which entries can name too.
+/// Prefix of the ids of sweep cells (a case with a fault at one point), which `knownFailures` entries can name.
 const SWEPT: &str = "sweep";
 
 /// Prefix by which entries name findings, as in `finding/csi-arguments`.
@@ -24,7 +24,7 @@ pub(crate) const FINDING: &str = "finding";
 pub enum KnownFailureMatch<'m> {
     /// This entry excuses the failure.
     Excused(&'m KnownFailure),
-    /// No entry excuses the failure. Contains a text for each entry of the case: another failure that it excuses, or its expiry date.
+    /// No entry excuses the failure. Contains a text for each entry of the case: another failure that it excuses, or the expiry date.
     NotExcused(Vec<String>),
 }
 
@@ -62,7 +62,7 @@ pub fn match_known_failure<'m>(
     KnownFailureMatch::NotExcused(mismatches.collect())
 }
 
-/// The entry that excuses a finding.
+/// The manifest entry that excuses a finding.
 pub fn excusing_entry<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
     let failure_text = FailureText::of_finding(finding);
     match match_known_failure(manifest, &format!("{FINDING}/{}", finding.rule), &failure_text) {

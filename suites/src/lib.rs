@@ -60,7 +60,7 @@ pub fn plans_named(
     resolve_cases(&scenario::load_tree_where(files, strength, &may_hold)?)
 }
 
-/// Resolves these cases. Fails if a case names a requirement that is not in the catalogue.
+/// Resolves these cases to plans. Fails if a case names a requirement that is not in the catalogue.
 pub fn resolve_cases<'s>(
     scenarios: impl IntoIterator<Item = &'s Scenario>,
 ) -> Result<Vec<Plan>, ScenarioError> {

@@ -16,7 +16,6 @@ use harness::scenario::{CaseFiles, Role, ScenarioError};
 use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::JobSlots;
 use crate::report::CaseVerdict;
 use crate::session::{CaseOutcome, Session};
 
@@ -55,17 +54,9 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
             return ExitCode::from(2);
         }
     };
-    let session = Arc::new(Session {
-        systems,
-        manifest,
-        attempts: 1,
-        options,
-        // The test runner limits concurrency by the number of its threads.
-        job_slots: Arc::new(JobSlots::of(usize::MAX)),
-        runs_folder: None,
-        keep_passed: false,
-        rerun: "cargo test --".to_owned(),
-    });
+    // The test runner limits concurrency by the number of its threads.
+    let (jobs, rerun) = (usize::MAX, "cargo test --".to_owned());
+    let session = Arc::new(Session::new(systems, options, manifest, jobs, rerun));
     let trials = plans
         .into_iter()
         .map(|plan| trial(plan, session.clone()))

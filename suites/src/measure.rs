@@ -24,7 +24,7 @@ pub struct Measured {
     pub skipped: Option<String>,
 }
 
-/// How often a case failed in the same way.
+/// A failure of a case, with the number of runs that failed this way.
 #[derive(Debug, Default)]
 pub struct ObservedFailure {
     /// Number of runs that failed this way.

@@ -37,9 +37,9 @@ pub struct ShardFile<F> {
     pub started: String,
     /// Duration in seconds; after a merge, the duration of the slowest shard.
     pub seconds: f64,
-    /// The contained shards; `None` if all are contained.
+    /// The shards whose results the file contains; `None` if the file contains those of all shards.
     pub shards: Option<ShardsRecord>,
-    /// The results.
+    /// The results of the command.
     pub found: F,
 }
 

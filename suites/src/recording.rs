@@ -42,7 +42,7 @@ pub struct Recording {
     pub runs: Vec<RecordedRun>,
 }
 
-/// A stored run.
+/// A stored run of a case, with its verdict.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
     /// Id of the case.
@@ -53,7 +53,7 @@ pub struct RecordedRun {
     pub scenario: String,
     /// The verdict when the run was recorded.
     pub recorded: RecordedVerdict,
-    /// The verdict that the current code must reproduce. If it differs from the recorded one, `reason` is set.
+    /// The verdict that the current code must reproduce. If it differs from the recorded verdict, `reason` is set.
     pub filed: RecordedVerdict,
     /// Why the current code must give a different verdict than when the run was recorded.
     pub reason: Option<String>,
@@ -66,7 +66,7 @@ type Facts = Vec<(u64, Arc<str>)>;
 /// A verdict with the cause of the failure, and findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedVerdict {
-    /// The verdict.
+    /// The verdict in one word.
     pub verdict: VerdictKind,
     /// The first missing link of the causal chain; for a program that exited, the reason in its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -84,13 +84,13 @@ pub enum VerdictKind {
     Pass,
     /// The case failed with a known failure of the manifest.
     Known,
-    /// The case failed otherwise.
+    /// The case failed, and no manifest entry excuses the failure.
     Fail,
     /// Inconclusive: the host was too busy.
     Undecided,
 }
 
-/// What adding a run changed.
+/// What a recording changed when a run was added.
 #[derive(Debug)]
 pub enum AddResult {
     /// No run of the case was stored.
@@ -232,7 +232,7 @@ impl RecordedRun {
         right.unwrap_or_else(|| run(facts_as_text(facts, false)))
     }
 
-    /// The current verdict on the stored run.
+    /// The verdict of the current code on the stored run.
     pub fn judge(&self, manifest: &Manifest) -> Result<RecordedVerdict, String> {
         let case = scenario::parse_one(&self.case, &self.scenario).map_err(|error| error.to_string())?;
         let plan = resolve(&case).map_err(|error| error.to_string())?;
@@ -336,7 +336,7 @@ impl Recording {
         }
     }
 
-    /// The current verdict on each run, in order.
+    /// The verdict of the current code on each stored run, in order.
     pub fn judge(&self, manifest: &Manifest) -> Vec<Result<RecordedVerdict, String>> {
         on_all_cores(&self.runs, |run| run.judge(manifest))
     }
@@ -359,7 +359,7 @@ impl Recording {
     /// The recording of a program version; empty if the folder has none.
     pub fn load_or_new(folder: &Path, manifest: &Manifest) -> Result<Self, RecordingError> {
         let new = Recording::new(manifest);
-        let file = new.file(folder, VERDICTS);
+        let file = new.recording_file(folder, VERDICTS);
         match file.exists() {
             true => Self::load(&file),
             false => Ok(new),
@@ -396,9 +396,9 @@ impl Recording {
         })
     }
 
-    /// Writes both files.
+    /// Writes the journals file and the verdicts file.
     pub fn save(&self, folder: &Path) -> Result<(), RecordingError> {
-        let journals = self.file(folder, JOURNALS);
+        let journals = self.recording_file(folder, JOURNALS);
         let write = || {
             std::fs::create_dir_all(folder)?;
             std::fs::write(&journals, self.journals()?)
@@ -425,13 +425,13 @@ impl Recording {
                 })
                 .collect(),
         };
-        let path = self.file(folder, VERDICTS);
+        let path = self.recording_file(folder, VERDICTS);
         let text = serde_saphyr::to_string(&file).map_err(|error| error.to_string());
         let written = text.and_then(|text| std::fs::write(&path, text).map_err(|error| error.to_string()));
         written.map_err(|why| RecordingError { path, why })
     }
 
-    fn file(&self, folder: &Path, ending: &str) -> PathBuf {
+    fn recording_file(&self, folder: &Path, ending: &str) -> PathBuf {
         // `with_extension` would cut off the part of the version after the last dot.
         folder.join(format!(
             "{}-{}.{ending}",
@@ -486,7 +486,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
         }
         let mut facts = Facts::new();
         while let Some(line) = next()?.filter(|line| !line.is_empty()) {
-            facts.push(fact(&line, &mut known).ok_or_else(|| format!("invalid fact `{line}`"))?);
+            facts.push(parse_fact(&line, &mut known).ok_or_else(|| format!("invalid fact `{line}`"))?);
         }
         runs.push(RecordedRun {
             case: head.case,
@@ -502,7 +502,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
 }
 
 /// Parses a fact of a journals file. `known`: observations of earlier lines, by number.
-fn fact(line: &str, known: &mut Vec<Arc<str>>) -> Option<(u64, Arc<str>)> {
+fn parse_fact(line: &str, known: &mut Vec<Arc<str>>) -> Option<(u64, Arc<str>)> {
     let (since, what) = line.split_once(' ')?;
     let what = match what.starts_with('{') {
         true => {

@@ -11,7 +11,7 @@ use harness::scenario::Role;
 
 use crate::Catalogue;
 
-/// The user's selection. Empty: all cases.
+/// The cases that the user selects; without ids, role and requirement, all cases.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Case ids, or leading path segments of case ids, such as `a` for `a/b`.
@@ -79,7 +79,7 @@ pub(crate) fn is_in_shard(index: usize, part: usize, of: usize) -> bool {
 /// The selection is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// No case matches a name.
+    /// No case matches a name of the selection.
     #[error("no case is called `{name}`{hint}")]
     Unknown {
         /// The unknown name.
@@ -115,7 +115,7 @@ impl Selection {
         {
             return Err(SelectError::Requirement(catalogue.unknown_id_message(id)));
         }
-        // Not checked if ids are given: then `plans` may lack the cases that verify the requirement.
+        // Not checked if case ids are given, because `plans` may then lack the cases that verify the requirement.
         if let Some(id) = self
             .requirement
             .as_ref()
@@ -162,7 +162,7 @@ pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
             program = program()
         );
     }
-    // An area is a leading part of a case id, such as `a` of `a/b`; it is a valid name too.
+    // An area (a leading part of a case id, such as `a` of `a/b`) is a valid name.
     let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
     let ids = plans.iter().map(|plan| plan.id());
     let ends = format!("/{name}");

@@ -39,7 +39,7 @@ pub struct Session {
     pub attempts: u32,
     /// Folder for the runs of cases that do not pass; `None` to store none.
     pub runs_folder: Option<PathBuf>,
-    /// Whether to store runs of passed cases too.
+    /// Whether to store the runs of all cases, even of passed cases.
     pub keep_passed: bool,
     /// The command that runs a single case, without the id of the case.
     pub rerun: String,
@@ -47,28 +47,28 @@ pub struct Session {
 
 /// The result of a case.
 pub enum CaseOutcome {
-    /// Passed.
+    /// The case passed.
     Passed,
-    /// Passed, although the manifest expects a failure.
+    /// The case passed, although the manifest expects a failure.
     UnexpectedPass(KnownFailure),
-    /// Failed.
+    /// The case failed.
     Failed(Explanation),
-    /// Failed with a known failure of the manifest.
+    /// The case failed with a known failure of the manifest.
     KnownFailure(KnownFailure, Explanation),
-    /// Failed, then passed in the attempt of this number.
+    /// The case failed, then passed in the attempt of this number.
     Flaky(u32, Explanation),
-    /// Timed out on a machine that was too busy to decide.
+    /// The case timed out on a machine that was too busy to decide.
     Inconclusive(Explanation),
-    /// Does not apply to these systems.
+    /// The case does not apply to the systems under test. Contains the reason.
     Skipped(String),
-    /// Could not be run.
+    /// The case could not be run.
     NotRun(StartError),
 }
 
 /// An explained failure.
 #[derive(Clone)]
 pub struct Explanation {
-    /// The full text, for a terminal.
+    /// The full text of the explanation, for a terminal.
     pub text: String,
     /// The text of the failure, to which patterns of known failures are compared.
     pub failure_text: FailureText,
@@ -109,7 +109,7 @@ impl Cause {
         }
     }
 
-    /// The spelling in reports.
+    /// The spelling of the cause in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Cause::Violation => "violation",
@@ -139,7 +139,7 @@ impl CaseOutcome {
 pub struct CaseResult {
     /// The case.
     pub plan: Arc<Plan>,
-    /// The result.
+    /// The result of the case.
     pub outcome: CaseOutcome,
     /// Duration from the start of the first server to the verdict, over all attempts.
     pub elapsed: Duration,
@@ -153,7 +153,7 @@ pub struct CaseResult {
     pub store_error: Option<String>,
 }
 
-/// The result of one attempt at a case.
+/// The result of one attempt to run a case.
 struct Attempt {
     outcome: CaseOutcome,
     findings: Vec<Finding>,
@@ -188,10 +188,30 @@ impl Attempt {
     }
 }
 
-/// Maximum number of exclusive repetitions of an inconclusive case: if all are inconclusive, other processes keep the machine busy.
+/// Maximum number of exclusive repetitions of an inconclusive case: if all repetitions are, other processes keep the machine busy.
 const MAX_REPETITIONS: u32 = 2;
 
 impl Session {
+    /// A session of one attempt per case and at most `jobs` concurrent cases, which stores no runs.
+    pub fn new(
+        systems: Systems,
+        options: RunOptions,
+        manifest: Option<Manifest>,
+        jobs: usize,
+        rerun: String,
+    ) -> Self {
+        Session {
+            systems,
+            manifest,
+            options,
+            job_slots: Arc::new(JobSlots::of(jobs)),
+            attempts: 1,
+            runs_folder: None,
+            keep_passed: false,
+            rerun,
+        }
+    }
+
     /// Runs all cases and passes results to `each` until `each` breaks. Cases that are still running then end without a result.
     pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let mut tasks = JoinSet::new();
@@ -214,7 +234,7 @@ impl Session {
 
     /// Runs one case, concurrently with others. Does not repeat an inconclusive case.
     pub async fn run_concurrently(&self, plan: Plan) -> CaseResult {
-        let plan = self.adapted(plan);
+        let plan = self.adapt_to_driver(plan);
         let attempts = self.attempt_concurrently(&plan).await;
         attempts.into_result(plan, 0)
     }
@@ -226,7 +246,7 @@ impl Session {
 
     /// Runs one case. Repeats an inconclusive case in the exclusive job slot.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
-        let plan = self.adapted(plan);
+        let plan = self.adapt_to_driver(plan);
         let mut attempts = self.attempt_concurrently(&plan).await;
         let mut repeated = 0;
         while matches!(attempts.outcome, CaseOutcome::Inconclusive(_)) && repeated < MAX_REPETITIONS {
@@ -241,8 +261,8 @@ impl Session {
 
     /// Runs one case once, and leaves the cluster running. No cluster is returned if the case was skipped or could not be run.
     pub async fn run_and_leave_running(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
-        let plan = self.adapted(plan);
-        let (mut attempt, live) = match self.skipped(&plan) {
+        let plan = self.adapt_to_driver(plan);
+        let (mut attempt, live) = match self.skipped_attempt(&plan) {
             Some(skipped) => (skipped, None),
             None => match harness::run_and_keep(plan.clone(), &self.systems, self.options.clone()).await {
                 Ok((outcome, live)) => (
@@ -257,7 +277,7 @@ impl Session {
     }
 
     /// The case with the names of the driver under test. A case that cannot be adapted is returned unchanged, and is skipped later.
-    fn adapted(&self, plan: Plan) -> Arc<Plan> {
+    fn adapt_to_driver(&self, plan: Plan) -> Arc<Plan> {
         let adapted = self.manifest.as_ref().map(|manifest| manifest.adapt(&plan));
         Arc::new(match adapted {
             Some(Ok(adapted)) => adapted,
@@ -265,7 +285,7 @@ impl Session {
         })
     }
 
-    fn skipped(&self, plan: &Plan) -> Option<Attempt> {
+    fn skipped_attempt(&self, plan: &Plan) -> Option<Attempt> {
         let by_systems = self
             .manifest
             .as_ref()
@@ -276,7 +296,7 @@ impl Session {
     }
 
     async fn all_attempts(&self, plan: &Arc<Plan>) -> Attempt {
-        if let Some(skipped) = self.skipped(plan) {
+        if let Some(skipped) = self.skipped_attempt(plan) {
             return skipped;
         }
         let mut first = self.attempt(plan, self.runs_folder.as_deref()).await;
@@ -285,7 +305,7 @@ impl Session {
             return first;
         };
         for attempt in 2..=self.attempts {
-            // Further attempts are not stored, because the explanation refers to the first one.
+            // Further attempts are not stored, because the explanation refers to the first attempt.
             let again = self.attempt(plan, None).await;
             first.elapsed += again.elapsed;
             if matches!(again.outcome, CaseOutcome::Passed) {

@@ -1,6 +1,6 @@
 //! Quotes command words for a shell.
 
-/// The word, quoted if needed.
+/// The word, quoted for a shell if needed.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -15,16 +15,16 @@ pub struct Traceability<'p> {
 /// Whether a requirement has evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceStatus {
-    /// A case or other evidence verifies it.
+    /// A case or other evidence verifies the requirement.
     Verified,
     /// No test can verify the requirement; the catalogue contains the reason.
     NotTestable,
-    /// No evidence yet.
+    /// The requirement has no evidence yet.
     Missing,
 }
 
 impl<'p> Traceability<'p> {
-    /// Collects the requirements that these cases name.
+    /// Collects the requirements that these cases verify.
     pub fn new(plans: &'p [Plan]) -> Self {
         let mut cases: BTreeMap<&str, Vec<&Plan>> = BTreeMap::new();
         for plan in plans {

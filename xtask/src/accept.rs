@@ -16,7 +16,7 @@ use crate::Exit;
 /// Days until a generated entry expires, so that a maintainer reviews the failure by then.
 const EXPIRY_DAYS: i64 = 30;
 
-/// The output file for the entries, and the manifest for which the entries are written.
+/// The output file for new `knownFailures` entries, and the manifest that the entries belong to.
 pub(crate) struct Accept {
     path: PathBuf,
     manifest: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Accept {
-    /// Fails before any case runs if the output file already exists. Prints its own errors.
+    /// Fails if the output file already exists, before any case runs. Prints its own errors.
     pub(crate) fn new(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
         let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
         if path.exists() {
@@ -53,7 +53,7 @@ impl Accept {
         })
     }
 
-    /// Writes an entry for each failed case. Prints its own errors.
+    /// Writes a `knownFailures` entry for each failed case. Prints its own errors.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
         let failed = report
             .cases

@@ -14,13 +14,13 @@ use crate::Exit;
 use crate::interrupt::{interrupted, interrupted_once_more};
 use crate::out::eprintln;
 
-/// Timeout for connecting to the server.
+/// Timeout for connecting to the real API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum number of objects listed by name if they could not be removed from the server.
+/// Maximum number of remaining API objects that the cleanup lists by name; for further objects, it prints only the number.
 const MAX_LISTED: usize = 20;
 
-/// Connects to the server of the kubeconfig, if one is given. Prints its own errors.
+/// Connects to the API server of the kubeconfig; `None` without a kubeconfig. Prints its own errors.
 pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServer>, Exit> {
     let Some(path) = kubeconfig else {
         return Ok(None);
@@ -51,12 +51,12 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
     }
 }
 
-/// Removes all objects of the run from the server, even after a failure, and prints objects that could not be removed. If some remain, a
-/// passed run ends with the exit code for environment errors.
+/// Removes all objects of the run from the API server, even after a failure, and prints objects that could not be removed. If some remain,
+/// a passed run ends with the exit code for environment errors.
 pub(crate) async fn clean_up(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
-        left = server.finish() => left,
+        left = server.delete_created_objects() => left,
         () = interrupted_once_more() => vec!["unknown objects, because the cleanup was interrupted".to_owned()],
     };
     if left.is_empty() {
@@ -78,12 +78,12 @@ pub(crate) async fn clean_up(server: Option<RealServer>, exit: Exit) -> Exit {
     }
 }
 
-/// Name of the server in reports.
+/// Version of the real API server, or `in memory` without one, for reports.
 pub(crate) fn server_name(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 
-/// The server in the form in which the harness and systems under test use it.
+/// The real API server, if any, as the trait object that the harness and systems under test use.
 pub(crate) fn real_api_server(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

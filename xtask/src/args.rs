@@ -51,17 +51,17 @@ pub(crate) struct RepeatArgs {
 
 impl RepeatArgs {
     /// Repeats the run until a run does not pass.
-    pub(crate) fn run(&self, mut once: impl FnMut() -> Exit) -> Exit {
+    pub(crate) fn run(&self, mut once: impl FnMut() -> Result<Exit, Exit>) -> Result<Exit, Exit> {
         for time in 1..=self.repeat {
             if self.repeat > 1 {
                 eprintln!("run {time} of {}", self.repeat);
             }
-            let exit = once();
+            let exit = once()?;
             if exit != Exit::Passed {
-                return exit;
+                return Ok(exit);
             }
         }
-        Exit::Passed
+        Ok(Exit::Passed)
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct RunArgs {
     /// deleted afterwards
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,
-    /// Also write the runs of cases that passed
+    /// Write the runs of all cases, even of cases that passed
     #[arg(long, requires = "output")]
     pub(crate) keep_passed: bool,
     /// Continue after three consecutive cases in which a program never became ready, instead of stopping
@@ -119,29 +119,29 @@ pub(crate) struct PartArgs {
 pub(crate) struct SelectArgs {
     /// Case ids, or prefixes of ids such as `scheduler/filter`
     cases: Vec<String>,
-    /// Only cases of this role
+    /// Only cases in which this role takes part
     #[arg(long, value_parser = role)]
     role: Option<Role>,
     /// Only cases that verify this requirement, such as PUB-21
     #[arg(long, value_name = "ID")]
     pub(crate) requirement: Option<String>,
-    /// Coverage of cases with axes: run enough rows for every 2-way (pairwise) or 3-way combination of values
+    /// Coverage of cases with axes: run enough table rows for every 2-way (pairwise) or 3-way combination of axis values
     #[arg(long, value_name = "2|3", default_value = "2", value_parser = strength)]
     pub(crate) strength: Strength,
-    /// Read cases from this folder instead of the built-in ones
+    /// Read cases from this folder instead of the built-in cases
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
 impl TimeArgs {
-    /// The option `--simulate`, which a command to rerun a case must repeat; `None` if the user did not give it.
+    /// `--simulate` with its seed, for the command that reruns a case; `None` if the user did not give the option.
     pub(crate) fn words(&self) -> Option<String> {
         self.simulate.map(|seed| format!("--simulate={seed}"))
     }
 }
 
 impl RunArgs {
-    /// The option `--apiserver`, which a command to rerun a case must repeat; `None` if the user did not give it.
+    /// `--apiserver` with its kubeconfig, for the command that reruns a case; `None` if the user did not give the option.
     pub(crate) fn words(&self) -> Option<String> {
         self.apiserver
             .as_ref()
@@ -162,7 +162,7 @@ impl SelectArgs {
         words.into_iter().chain(folder).collect()
     }
 
-    /// The case file that the user gave instead of case ids, and the selected rows of that file.
+    /// The case file that the user gave instead of case ids, and the selected table rows of that file.
     pub(crate) fn file(&self) -> Option<(&Path, &[String])> {
         let (first, rows) = self.cases.split_first()?;
         Some((Path::new(first), rows)).filter(|(file, _)| file.is_file())
@@ -179,7 +179,7 @@ impl SelectArgs {
         folder.map_or_else(suites::case_files, CaseFiles::Folder)
     }
 
-    /// The selection of cases. Old ids are resolved for built-in cases only.
+    /// The selection of cases. Old ids of renamed cases are resolved for built-in cases only.
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: match self.folder {
@@ -266,7 +266,7 @@ pub(crate) struct ListArgs {
     /// List the choices that the specifications leave open, for `e2e --dialect`, instead of cases
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver", "requirements"])]
     pub(crate) dialects: bool,
-    /// List the requirements by document and section with their evidence, instead of cases; with --requirement, only that one
+    /// List the requirements by document and section with their evidence, instead of cases; with --requirement, only that requirement
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver"])]
     pub(crate) requirements: bool,
     /// Mark each case that is skipped on this real API server, with the reason
@@ -279,7 +279,7 @@ pub(crate) struct ListArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Print the source of the case instead: a file for `repro`, or a template for another case
+    /// Print the YAML source of the case instead of an explanation: a file for `repro`, or a template for another case
     #[arg(long)]
     pub(crate) yaml: bool,
 }

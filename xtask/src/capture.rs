@@ -3,7 +3,6 @@
 //! Only reads the objects and writes the text. The crate `diagnose` decides which objects belong to the scenario.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use capacity_diagnose::capture::{CaptureOptions, Captured, capture_cluster, differences};
 use capacity_diagnose::snapshot::Snapshot;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use suites::harness::invocation::program;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario;
-use suites::{CaseOutcome, JobSlots, Session, quoted};
+use suites::{CaseOutcome, Session, quoted};
 
 use crate::Exit;
 use crate::config_flags::{self, BoxError, ConfigFlags};
@@ -76,18 +75,15 @@ fn pod(text: &str) -> Result<PodName, String> {
     }
 }
 
-pub(crate) fn run(args: &CaptureArgs) -> Exit {
+pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Exit> {
     if let Some(file) = args.output.as_ref().filter(|file| !args.force && file.exists()) {
         eprintln!(
             "error: {} exists; name another file, or overwrite it with --force",
             file.display()
         );
-        return Exit::Usage;
+        return Err(Exit::Usage);
     }
-    let text = match args.what.text() {
-        Ok(text) => text,
-        Err(exit) => return exit,
-    };
+    let text = args.what.text()?;
     verify(&text);
     match &args.output {
         None => print!("{text}"),
@@ -97,7 +93,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
                     "error: {}: {error}; name a file that can be written",
                     file.display()
                 );
-                return Exit::Environment;
+                return Err(Exit::Environment);
             }
             eprintln!(
                 "run it: {program} repro {}",
@@ -106,7 +102,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
             );
         }
     }
-    Exit::Passed
+    Ok(Exit::Passed)
 }
 
 /// Runs the captured scenario, and reports on standard error whether the outcome matches that of the cluster.
@@ -155,21 +151,13 @@ async fn run_once(text: &str) -> Result<CaseOutcome, String> {
     let nodes = plan.objects.iter().filter(is_node).count();
     if nodes > MAX_VERIFIED_NODES {
         return Ok(CaseOutcome::Skipped(format!(
-            "it has {} nodes; run it with `{} repro FILE`",
+            "the scenario has {} nodes; run it with `{} repro FILE`",
             nodes,
             program()
         )));
     }
-    let session = Session {
-        systems: built_in(None),
-        options: options(1.0, None, None),
-        manifest: None,
-        job_slots: Arc::new(JobSlots::of(1)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: format!("{} repro", program()),
-    };
+    let rerun = format!("{} repro", program());
+    let session = Session::new(built_in(None), options(1.0, None, None), None, 1, rerun);
     Ok(session.run_one(plan).await.outcome)
 }
 
@@ -181,7 +169,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 impl CaptureSource {
-    /// The scenario as text. Prints its own errors.
+    /// The captured scenario as YAML text. Prints its own errors.
     pub(crate) fn text(&self) -> Result<String, Exit> {
         let snapshot = runtime()?.block_on(self.snapshot());
         snapshot
@@ -199,10 +187,7 @@ impl CaptureSource {
                 }
                 Ok(captured.text)
             })
-            .map_err(|error| {
-                eprintln!("error: {error}");
-                config_flags::exit_of(&error)
-            })
+            .map_err(|error| config_flags::exit_of(&error).with_error(error))
     }
 
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {

@@ -15,7 +15,6 @@ use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
 use crate::interrupt::install_signal_handlers;
 use crate::lab::{self, BenchArgs, SelftestArgs, StudyArgs, SweepArgs};
-use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
 use crate::record::{self, RecordArgs};
 use crate::report::{self, ReportCommand};
@@ -106,7 +105,7 @@ pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
     let parsed = clap_command().try_get_matches_from(normalize::normalized(std::env::args_os()));
     match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
-        Ok(cli) => dispatch(cli.command),
+        Ok(cli) => dispatch(cli.command).unwrap_or_else(|exit| exit),
         Err(error) => {
             normalize::print_error(&error, &Cli::command());
             if error.use_stderr() {
@@ -154,7 +153,7 @@ impl Command {
 }
 
 /// Runs a recorded command again, if it is a command that runs cases.
-fn rerun_command(words: &[String]) -> Exit {
+fn rerun_command(words: &[String]) -> Result<Exit, Exit> {
     let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {
         matches!(
@@ -164,23 +163,19 @@ fn rerun_command(words: &[String]) -> Exit {
     };
     match Cli::try_parse_from(arguments) {
         Ok(Cli { command }) if runs_cases(&command) => dispatch(command),
-        Ok(_) => {
-            eprintln!(
-                "error: the report is from a command that runs no cases; name the report.json of a run"
-            );
-            Exit::Usage
-        }
+        Ok(_) => Err(Exit::Usage
+            .with_error("the report is from a command that runs no cases; name the report.json of a run")),
         Err(error) => {
-            eprintln!(
-                "error: the recorded command cannot be parsed: {}",
-                error.to_string().trim_end()
-            );
-            Exit::Usage
+            let error = error.to_string();
+            Err(Exit::Usage.with_error(format_args!(
+                "the recorded command cannot be parsed: {}",
+                error.trim_end()
+            )))
         }
     }
 }
 
-fn dispatch(command: Command) -> Exit {
+fn dispatch(command: Command) -> Result<Exit, Exit> {
     if command.handles_interrupt() {
         install_signal_handlers();
     }
@@ -198,19 +193,17 @@ fn dispatch(command: Command) -> Exit {
         Command::Repro(args) => repro::run(&args),
         Command::Sweep(args) => lab::sweep(&args),
         Command::Rbac(args) => rbac::run(&args),
-        Command::Rerun(args) => {
-            rerun::rerun_arguments(&args).map_or_else(|exit| exit, |words| rerun_command(&words))
-        }
+        Command::Rerun(args) => rerun_command(&rerun::rerun_arguments(&args)?),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => lab::bench(args),
         Command::Study(args) => lab::study(args),
         Command::Judge { folder, timeline } => inspect::judge(&folder, timeline),
-        Command::Report(command) => report::run(&command),
+        Command::Report(command) => Ok(report::run(&command)),
         Command::Record(args) => record::run(&args),
-        Command::Init(args) => init::run(&args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Completions { shell } => manual::completions(shell, clap_command()),
-        Command::Man { command: words } => manual::print_page(&words, clap_command()),
+        Command::Init(args) => Ok(init::run(&args)),
+        Command::Doctor(args) => Ok(doctor::run(&args)),
+        Command::Completions { shell } => Ok(manual::completions(shell, clap_command())),
+        Command::Man { command: words } => Ok(manual::print_page(&words, clap_command())),
     }
 }

@@ -10,7 +10,7 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
 use crate::Exit;
 
-/// Any error. Its type only decides the exit code.
+/// An error of any type. The type only decides the exit code.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The cluster to use. Without flags: the cluster that kubectl would use.
@@ -63,7 +63,7 @@ pub(crate) fn exit_of(error: &BoxError) -> Exit {
     }
 }
 
-/// The error if there is neither a kubeconfig nor the environment of a pod.
+/// The error for a missing kubeconfig, outside of a pod.
 fn no_cluster(error: &InferConfigError) -> BoxError {
     format!("no cluster is configured: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

@@ -3,11 +3,10 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
+use suites::Session;
 use suites::harness::invocation::program;
-use suites::{JobSlots, Session};
 
 use crate::Exit;
 use crate::accept::Accept;
@@ -47,11 +46,7 @@ pub(crate) fn default_jobs(has_real_server: bool) -> usize {
 }
 
 /// Runs the selected cases.
-pub(crate) fn run(args: &ConformanceArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &ConformanceArgs) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &ConformanceArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let accept = args.accept.as_ref();
     let accept = accept
@@ -66,19 +61,16 @@ fn try_run(args: &ConformanceArgs) -> Result<Exit, Exit> {
     let command = args.select.with_folder_option(command);
     if let Some(times) = args.measure {
         let version = manifest.version.clone();
+        let options = options(args.run.patience, Some(&manifest), None);
+        let rerun = format!("{program} {}", command.join(" "), program = program());
         let session = Session {
-            systems,
-            options: options(args.run.patience, Some(&manifest), None),
-            manifest: Some(manifest),
-            job_slots: Arc::new(JobSlots::of(jobs)),
-            attempts: 1,
             runs_folder: args.run.output.clone(),
             keep_passed: args.run.keep_passed,
-            rerun: format!("{program} {}", command.join(" "), program = program()),
+            ..Session::new(systems, options, Some(manifest), jobs, rerun)
         };
-        return Ok(measure(&session, selected(&args.select)?, times, &version));
+        return measure(&session, selected(&args.select)?, times, &version);
     }
-    Ok(run_cases(Run {
+    run_cases(Run {
         cases: Cases::Selected(&args.select),
         run: &args.run,
         jobs,
@@ -90,5 +82,5 @@ fn try_run(args: &ConformanceArgs) -> Result<Exit, Exit> {
         accept,
         dialect: None,
         command,
-    }))
+    })
 }

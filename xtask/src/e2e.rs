@@ -10,13 +10,11 @@ use references::Defect;
 use references::{built_in, in_dialect};
 
 /// Runs the selected cases.
-pub(crate) fn run(args: &E2eArgs) -> Exit {
+pub(crate) fn run(args: &E2eArgs) -> Result<Exit, Exit> {
     if args.every_dialect {
         return every_dialect::run(args);
     }
-    if let Err(exit) = mutants::ensure_available(args.defect) {
-        return exit;
-    }
+    mutants::ensure_available(args.defect)?;
     args.repeat.run(|| {
         run_cases(Run {
             cases: Cases::Selected(&args.select),
@@ -62,7 +60,7 @@ pub(crate) fn record(defect: Option<Defect>) -> SystemRecord {
     }
 }
 
-/// The words of a command, with the `--defect` option if there is a defect.
+/// The words of a command line, with the `--defect` option if there is a defect.
 pub(crate) fn defect_words(defect: Option<Defect>, command: &str) -> Vec<String> {
     let defect = defect.map(|defect| format!("--defect={defect}"));
     [Some(command.to_owned()), defect].into_iter().flatten().collect()

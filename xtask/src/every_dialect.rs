@@ -8,7 +8,7 @@ use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{Level, Role};
-use suites::{CaseOutcome, JobSlots, Session};
+use suites::{CaseOutcome, Session};
 
 use crate::Exit;
 use crate::args::{E2eArgs, default_jobs};
@@ -19,12 +19,8 @@ use references::Dialect;
 use references::in_dialect;
 
 /// Runs the selected core cases in every dialect of their roles, and prints one line per dialect.
-pub(crate) fn run(args: &E2eArgs) -> Exit {
-    let ready = selected(&args.select).and_then(|plans| Ok((plans, runtime()?)));
-    let (plans, runtime) = match ready {
-        Ok(ready) => ready,
-        Err(exit) => return exit,
-    };
+pub(crate) fn run(args: &E2eArgs) -> Result<Exit, Exit> {
+    let (plans, runtime) = (selected(&args.select)?, runtime()?);
     let seed = args.time.simulate.unwrap_or_default();
     let jobs = args.jobs.unwrap_or_else(|| default_jobs(&args.run, Some(seed)));
     let (mut passed, mut failed) = (0, 0);
@@ -47,28 +43,21 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
         }
     }
     println!("{passed} passed, {failed} failed");
-    match (passed, failed) {
+    Ok(match (passed, failed) {
         (0, 0) => Exit::NoCases,
         (_, 0) => Exit::Passed,
         _ => Exit::Failed,
-    }
+    })
 }
 
-/// The failures of these cases in a dialect, each as text.
+/// Runs these cases in a dialect (allowed alternative behaviour), and returns the text of each failure.
 async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> Vec<String> {
-    let session = Arc::new(Session {
-        systems: in_dialect(dialect),
-        manifest: None,
-        options: RunOptions {
-            seed: Some(seed),
-            ..RunOptions::default()
-        },
-        job_slots: Arc::new(JobSlots::of(jobs)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: format!("{} e2e --simulate={seed} --dialect={dialect}", program()),
-    });
+    let options = RunOptions {
+        seed: Some(seed),
+        ..RunOptions::default()
+    };
+    let rerun = format!("{} e2e --simulate={seed} --dialect={dialect}", program());
+    let session = Arc::new(Session::new(in_dialect(dialect), options, None, jobs, rerun));
     let mut plans = plans.to_vec();
     plans.iter_mut().for_each(|plan| dialect.change_driver(plan));
     let mut failures = Vec::new();

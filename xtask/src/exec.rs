@@ -31,7 +31,7 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
             other.env_remove(name);
         }
     }
-    // Without this check, a signal that has arrived already would be lost: the other program installs its own signal handlers.
+    // Without this check, a signal that has arrived already would be lost: the program that starts here installs its own signal handlers.
     if is_interrupted() {
         eprintln!("interrupted before any case ran");
         return Exit::Interrupted;
@@ -41,7 +41,7 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
     Exit::Environment
 }
 
-/// The cargo profile of this program, so that the other program is built with the same optimisation. Cargo names its target folders after
+/// The cargo profile of this program, with which the program to start is built too. Cargo names its target folders after
 /// profiles.
 fn profile() -> String {
     let built_in = |program: PathBuf| {
@@ -61,7 +61,7 @@ fn profile() -> String {
     }
 }
 
-/// Whether cargo sets this environment variable for a package. If the other program inherited the variable, cargo would rebuild most
+/// Whether cargo sets this environment variable for a package. If the cargo that starts here inherited the variable, it would rebuild most
 /// crates.
 fn is_package_variable(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();

@@ -1,6 +1,9 @@
 //! Exit codes of all commands. Scripts rely on them; docs/report.md lists them.
 
+use std::fmt::Display;
 use std::process::ExitCode;
+
+use crate::out::eprintln;
 
 /// The outcome of a command, which determines its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +20,7 @@ pub enum Exit {
     NoCases,
     /// No case failed, but for some of them the machine was too busy for a verdict.
     Inconclusive,
-    /// No case failed, but a part of the run is missing.
+    /// No case failed, but some cases or shards of the run have no result.
     Incomplete,
     /// No case failed, but a system violated a rule that no case was testing.
     Findings,
@@ -42,6 +45,12 @@ impl Exit {
             Exit::Interrupted => 130,
             Exit::Internal => 70,
         }
+    }
+
+    /// Prints an error, and returns this exit code.
+    pub(crate) fn with_error(self, error: impl Display) -> Self {
+        eprintln!("error: {error}");
+        self
     }
 }
 

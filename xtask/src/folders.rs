@@ -31,7 +31,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Exit> {
     })
 }
 
-/// Like [`prepare`], but returns the error instead of printing it.
+/// Creates the user's temporary folder if `path` is in it, and makes sure that no other user can write there. Returns its errors.
 pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
     let own = machine::own_temporary_folder();
     match path.starts_with(&own) {

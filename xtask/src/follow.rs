@@ -26,12 +26,12 @@ pub(crate) struct Followed<'a> {
 impl Followed<'_> {
     /// Follows the file until the future is dropped.
     pub(crate) async fn follow(mut self, cluster: &mut LiveCluster) {
-        // Nothing counts as applied yet, so that an edit made after `plan` was read is applied too.
+        // No text of the file counts as applied yet, so that an edit made after `plan` was read is applied too.
         let (mut seen, mut applied) = (None, None);
         let mut printed_sockets = sockets(cluster);
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            // While an editor replaces the file, it may not exist.
+            // The file may not exist while an editor replaces it.
             let Ok(now) = std::fs::read_to_string(&self.file) else {
                 continue;
             };

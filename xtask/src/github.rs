@@ -27,7 +27,7 @@ impl Drop for MutedCommands {
     }
 }
 
-/// Prints an annotation for each case that did not pass.
+/// Prints a GitHub annotation for each case that did not pass.
 pub(crate) fn annotate(report: &Report) {
     if is_github_actions() {
         for line in github::annotations(report) {
@@ -36,14 +36,14 @@ pub(crate) fn annotate(report: &Report) {
     }
 }
 
-/// Appends the report to the job summary.
+/// Appends the report to the job summary of GitHub Actions.
 pub(crate) fn summarize(report: &Report) {
     let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_github_actions()) else {
         return;
     };
     // The verdict does not depend on the summary, so the error is only printed.
     if let Err(error) = github::append_summary(report, Path::new(&file)) {
-        eprintln!("the summary of the job can't be written: {error}; check GITHUB_STEP_SUMMARY");
+        eprintln!("the job summary of GitHub Actions cannot be written: {error}; check GITHUB_STEP_SUMMARY");
     }
 }
 

@@ -62,7 +62,7 @@ impl ClusterHealth {
         Ok(observed.indicators(&Options::default().rules()?))
     }
 
-    /// Prints every indicator with its question. Returns the exit code for failures if an indicator is bad.
+    /// Prints every health indicator with the question that it answers. Returns the exit code for failures if an indicator is bad.
     pub(crate) fn report(&self, json: bool) -> Result<Exit, BoxError> {
         let indicators = self.indicators()?;
         match json {

@@ -24,27 +24,21 @@ use references::CHOICES;
 use suites::quoted;
 
 /// Prints a line per case: id and title. With a manifest or a real API server, also whether the case is skipped.
-pub(crate) fn list(args: &ListArgs) -> Exit {
+pub(crate) fn list(args: &ListArgs) -> Result<Exit, Exit> {
     if args.coverage {
         return lab::coverage(&args.select);
     }
     if args.dialects {
-        return print_choices();
+        return Ok(print_choices());
     }
     if args.requirements {
-        return requirements::table(&args.select);
+        return Ok(requirements::table(&args.select));
     }
     let manifest = args.sut.as_deref();
     let manifest = manifest.map(|sut| manifest_for(sut, &args.select.files()));
-    let listed = manifest.transpose().and_then(|manifest| {
-        let plans = selected_or_none(&args.select)?;
-        let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
-        Ok((plans, manifest, server))
-    });
-    let (plans, manifest, server) = match listed {
-        Ok(listed) => listed,
-        Err(exit) => return exit,
-    };
+    let manifest = manifest.transpose()?;
+    let plans = selected_or_none(&args.select)?;
+    let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
     let paint = Paint::of(&std::io::stdout());
     let wanted = args.select.requirement.as_deref();
     let wanted = wanted.and_then(|id| Some((id, Catalogue::load().entry(id)?)));
@@ -84,10 +78,10 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     let run = plans.len() - skipped;
     match (&manifest, &server) {
         (Some(manifest), _) => eprintln!("{run} of {} cases run for {}", plans.len(), manifest.name),
-        (None, Some(_)) => eprintln!("{run} of {} cases run against that API server", plans.len()),
+        (None, Some(_)) => eprintln!("{run} of {} cases run against the real API server", plans.len()),
         (None, None) => {}
     }
-    Exit::Passed
+    Ok(Exit::Passed)
 }
 
 /// Prints the choices that the specifications leave to implementations.
@@ -104,32 +98,26 @@ fn print_choices() -> Exit {
 }
 
 /// Explains one case with all details.
-pub(crate) fn explain(args: &ExplainArgs) -> Exit {
-    let (plans, command) = match cases_to_explain(&args.select) {
-        Ok(explained) => explained,
-        Err(exit) => return exit,
-    };
+pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Exit> {
+    let (plans, command) = cases_to_explain(&args.select)?;
     let [plan] = plans.as_slice() else {
         eprintln!("error: {} cases match; name one of them:", plans.len());
         for plan in &plans {
             eprintln!("{}", plan.id());
         }
-        return Exit::Usage;
+        return Err(Exit::Usage);
     };
     match args.yaml {
         true => print!("{}", plan.text),
         false => println!("{}\n  run it: {} {command}", explanation(plan), program()),
     }
-    Exit::Passed
+    Ok(Exit::Passed)
 }
 
 /// The selected cases, from a file or by id, and the command that runs them.
 fn cases_to_explain(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
     if let Some((file, rows)) = args.file() {
-        let plans = repro::plans(file, rows).map_err(|message| {
-            eprintln!("error: {message}");
-            Exit::Usage
-        })?;
+        let plans = repro::plans(file, rows).map_err(|message| Exit::Usage.with_error(message))?;
         let named = [file.display().to_string()]
             .into_iter()
             .chain(rows.iter().cloned());
@@ -173,7 +161,7 @@ fn explanation(plan: &Plan) -> String {
         text.push_str(&format!("  step {} “{}”\n", number + 1, step.id));
         let mut last = "";
         for (_, action) in &step.actions {
-            // Consecutive calls with the same text are printed once.
+            // Consecutive actions with the same text are printed once.
             if action != last {
                 text.push_str(&format!("    do      {action}\n"));
             }
@@ -187,7 +175,7 @@ fn explanation(plan: &Plan) -> String {
     text.trim_end().to_owned()
 }
 
-/// The initial cluster in one line; `--yaml` prints the complete cluster.
+/// The initial cluster of a case in one line; `--yaml` prints the complete cluster.
 fn cluster(plan: &Plan) -> String {
     let named = |kind: &str| -> Vec<&str> {
         let of_kind = plan.objects.iter().filter(|object| object["kind"] == kind);
@@ -220,14 +208,8 @@ fn cluster(plan: &Plan) -> String {
 }
 
 /// Evaluates a stored run again, and prints the timeline of the whole case if requested.
-pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
-    let (plan, facts) = match record::load(folder) {
-        Ok(stored) => stored,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Usage;
-        }
-    };
+pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Result<Exit, Exit> {
+    let (plan, facts) = record::load(folder).map_err(|error| Exit::Usage.with_error(error))?;
     if with_timeline {
         for line in case_timeline(&facts) {
             println!("{line}");
@@ -237,7 +219,7 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     let verdict = verdict(&plan, facts.iter().cloned());
     let Some(found) = verdict.failure() else {
         println!("{}  {}", paint.good("pass"), plan.id());
-        return Exit::Passed;
+        return Ok(Exit::Passed);
     };
     let context = Context {
         requirements: Catalogue::load().requirements_of(&plan),
@@ -247,10 +229,10 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
         files: Vec::new(),
     };
     println!("{}", format_failure(&plan, &facts, found, &context, paint));
-    match verdict {
+    Ok(match verdict {
         Verdict::Inconclusive(_) => Exit::Inconclusive,
         _ => Exit::Failed,
-    }
+    })
 }
 
 /// The command that reruns a stored run. If the folder of the run or a parent folder contains a report, uses the command in the report.

@@ -14,7 +14,7 @@ static SIGNALS_RECEIVED: OnceLock<watch::Receiver<u32>> = OnceLock::new();
 pub(crate) fn install_signal_handlers() -> watch::Receiver<u32> {
     let receiver = SIGNALS_RECEIVED.get_or_init(|| {
         let (sender, receiver) = watch::channel(0);
-        // Without handlers the signals terminate the process at once.
+        // If no handlers could be installed, the signals terminate the process at once.
         if let Ok((runtime, mut signals)) = Signals::new() {
             std::thread::spawn(move || {
                 loop {
@@ -62,7 +62,7 @@ struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers, on a separate runtime.
+    /// Installs the signal handlers, on a separate tokio runtime.
     fn new() -> Result<(Runtime, Self)> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -77,7 +77,7 @@ impl Signals {
         Ok((runtime, signals))
     }
 
-    /// Resolves at the next signal.
+    /// Resolves at the next termination signal.
     async fn next(&mut self) {
         let hung_up = async {
             match &mut self.hang_up {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::out::eprintln;
 use crate::run_folder::{Lock, first_unlocked};
 use crate::{Exit, folders};
 
@@ -30,10 +29,7 @@ impl KubeconfigFile {
                     .to_owned()
             })
         });
-        let (folder, lock) = free.map_err(|why| {
-            eprintln!("error: {why}");
-            Exit::Environment
-        })?;
+        let (folder, lock) = free.map_err(|why| Exit::Environment.with_error(why))?;
         Ok(KubeconfigFile {
             path: folder.join("kubeconfig"),
             own: Some(lock),

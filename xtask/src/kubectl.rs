@@ -67,7 +67,7 @@ pub(crate) fn is_plugin() -> bool {
 /// Parses the process arguments and runs the command.
 pub(crate) fn run() -> Exit {
     let exit = match Plugin::try_parse_from(normalize::normalized(std::env::args_os())) {
-        Ok(Plugin { command }) => dispatch(command),
+        Ok(Plugin { command }) => dispatch(command).unwrap_or_else(|exit| exit),
         Err(error) => {
             normalize::print_error(&error, &Plugin::command());
             if error.use_stderr() {
@@ -83,19 +83,16 @@ pub(crate) fn run() -> Exit {
     }
 }
 
-fn dispatch(command: PluginCommand) -> Exit {
+fn dispatch(command: PluginCommand) -> Result<Exit, Exit> {
     match command {
         PluginCommand::Why(args) => why::run_why(&args.what),
         PluginCommand::Objects { common } => why::run_why(&Subject::Objects { common }),
         PluginCommand::Capture {
             what,
             output: ScenarioFormat::Yaml,
-        } => match what.text() {
-            Ok(text) => {
-                print!("{text}");
-                Exit::Passed
-            }
-            Err(exit) => exit,
-        },
+        } => {
+            print!("{}", what.text()?);
+            Ok(Exit::Passed)
+        }
     }
 }

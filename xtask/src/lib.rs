@@ -66,7 +66,7 @@ pub use exit::Exit;
 
 const PANIC_EXIT_CODE: u8 = Exit::Internal.code();
 
-/// Runs the program. `files`: the built-in files.
+/// Runs the command of the process arguments. `files`: the built-in cases and manifests.
 pub fn main(files: BuiltInFiles) -> ExitCode {
     if cfg!(panic = "abort") {
         exit_at_panic();

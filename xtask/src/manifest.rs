@@ -44,18 +44,15 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     }
 }
 
-/// Loads a manifest, and checks that the cases named by its entries exist in these files. Prints its own errors.
+/// Loads a manifest, and checks that the cases of its `knownFailures` entries exist in these files. Prints its own errors.
 pub(crate) fn manifest_for(path: &Path, files: &CaseFiles) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
     let own = case_files();
-    // An entry may name a case of the given folder or of this repository.
+    // A `knownFailures` entry may name a case of the given folder or of this repository.
     let all = match *files == own {
         true => vec![own],
         false => vec![files.clone(), own],
     };
-    check_known(&manifest, &all).map_err(|error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    })?;
+    check_known(&manifest, &all).map_err(|error| Exit::Usage.with_error(error))?;
     Ok(manifest)
 }

@@ -25,7 +25,7 @@ pub(crate) fn print_page(words: &[String], command: Command) -> Exit {
     for word in words {
         let Some(found) = page.find_subcommand(word) else {
             let above = page.get_bin_name().unwrap_or(NAME);
-            eprintln!("error: `{word}` is no command; `{above} --help` lists them");
+            eprintln!("error: `{word}` is no command; `{above} --help` lists the commands");
             return Exit::Usage;
         };
         page = found;
@@ -39,7 +39,7 @@ pub(crate) fn print_page(words: &[String], command: Command) -> Exit {
         .title(title.join("-"))
         .render(&mut text)
     {
-        eprintln!("error: the page can't be written: {error}");
+        eprintln!("error: the manual page cannot be written: {error}");
         return Exit::Environment;
     }
     print!("{}", String::from_utf8_lossy(&text));

@@ -14,11 +14,8 @@ use crate::interrupt::interrupted;
 use crate::runtime::runtime;
 
 /// Runs every case N times, and reports the outcomes.
-pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Result<Exit, Exit> {
+    let runtime = runtime()?;
     let bar = ProgressBar::new(plans.len() as u64 * u64::from(times));
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs");
     let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -31,14 +28,14 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
     bar.finish_and_clear();
     let Some(measured) = measured else {
         eprintln!("interrupted: the runs so far have no result");
-        return Exit::Interrupted;
+        return Err(Exit::Interrupted);
     };
     table(&measured, times);
     print_entries(&measured, version);
-    exit(&measured)
+    Ok(exit(&measured))
 }
 
-/// Prints a line for each distinct failure or finding of a case, and for undecided runs, and finally the counts.
+/// Prints a line for each distinct failure or finding of a case, and for inconclusive runs, and finally the counts.
 fn table(measured: &BTreeMap<String, Measured>, times: u32) {
     let width = measured.keys().map(String::len).max().unwrap_or(0);
     for (case, measured) in measured {
@@ -62,7 +59,7 @@ fn table(measured: &BTreeMap<String, Measured>, times: u32) {
         }
         if measured.without_verdict > 0 {
             println!(
-                "{case:<width$}  {} of {times} runs could not be decided",
+                "{case:<width$}  {} of {times} runs have no verdict",
                 measured.without_verdict
             );
         }

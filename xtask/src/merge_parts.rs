@@ -17,10 +17,7 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     }
     let part: ShardFile<CommandResult> = match ShardFile::join(paths) {
         Ok(part) => part,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Usage;
-        }
+        Err(error) => return Exit::Usage.with_error(error),
     };
     let missing = part.shards.as_ref().map(|shards| {
         let parts = shards.missing().map(|part| format!("{part}/{}", shards.of));

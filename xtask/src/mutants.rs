@@ -18,8 +18,8 @@ pub(crate) fn can_be_available() -> bool {
     has_mutants() || checkout().is_some()
 }
 
-/// Removes the mutants from the list if this program neither contains them nor has a checkout to compile them from. Prints how many it
-/// removed.
+/// Removes the mutants from the list if this program neither contains them nor has a checkout to compile them from. Prints the number of
+/// removed mutants.
 pub(crate) fn remove_unavailable(defects: &mut Vec<Defect>) {
     if can_be_available() {
         return;

@@ -25,8 +25,8 @@ pub(crate) use self::{
 };
 
 /// Placeholder for every labs command: starts the build with the feature `labs`.
-pub(crate) fn command<A>(_arguments: A) -> Exit {
-    exec_with_labs()
+pub(crate) fn command<A>(_arguments: A) -> Result<Exit, Exit> {
+    Ok(exec_with_labs())
 }
 
 /// Whether the arguments name a labs command, or a command that lists all commands.
@@ -52,7 +52,7 @@ pub(crate) fn has_labs_part(parts: &[PathBuf]) -> bool {
 
 /// Starts the build with the feature `labs`. Returns only on failure, with the exit code.
 pub(crate) fn exec_with_labs() -> Exit {
-    eprintln!("this build does not include the labs; starting one that does (cargo run --package xtask)");
+    eprintln!("this build does not include the labs; starting a build that does (cargo run --package xtask)");
     exec_package(
         "xtask",
         "this build does not include the labs, to which this command belongs",

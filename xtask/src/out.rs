@@ -78,7 +78,7 @@ fn escaped(text: &str) -> String {
             }
             None => {
                 let letter = rest.chars().next().unwrap_or_default();
-                // In JSON, this escape is equivalent to the character.
+                // In JSON output, the escape `\uXXXX` is equivalent to the character.
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)));
                 letter.len_utf8()
             }
@@ -111,13 +111,13 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
 pub(crate) struct ProgressLog(Option<Instant>);
 
 impl ProgressLog {
-    /// Starts the log. The first line is due after a minute.
+    /// Starts the progress log. The first line is due after a minute.
     pub(crate) fn begin() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         ProgressLog((!is_terminal).then(Instant::now))
     }
 
-    /// Prints a line if at least a minute has passed since the previous line.
+    /// Prints a progress line if at least a minute has passed since the previous one.
     pub(crate) fn log(&mut self, line: impl FnOnce() -> String) {
         const MINUTE: Duration = Duration::from_secs(60);
         if let Some(last) = self.0.as_mut().filter(|last| last.elapsed() >= MINUTE) {

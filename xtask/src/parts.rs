@@ -17,9 +17,6 @@ pub(crate) fn print_empty_shard(shard: Shard) -> Exit {
 pub(crate) fn write_part(part: ShardFile<impl Mergeable>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Environment
-        }
+        Err(error) => Exit::Environment.with_error(error),
     }
 }

@@ -61,17 +61,17 @@ pub(crate) fn unwritable(folder: &Path, error: &std::io::Error) -> String {
 
 /// Checks that temporary files can be written. Prints its own errors.
 pub(crate) fn temporary_files() -> Result<(), Exit> {
+    check_temporary_folder("cannot write temporary files into ")
+        .map_err(|why| Exit::Environment.with_error(why))
+}
+
+/// Checks that the temporary folder is writable and has enough space. `prefix`: beginning of the message about a folder that is not
+/// writable.
+pub(crate) fn check_temporary_folder(prefix: &str) -> Result<(), String> {
     let folder = std::env::temp_dir();
-    let written = machine::check_writable(&folder).map_err(|error| {
+    machine::check_writable(&folder).map_err(|error| {
         let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
-        format!(
-            "cannot write temporary files into {}: {error}; {remedy}",
-            folder.display()
-        )
-    });
-    let lacking = || machine::shortage().map_or(Ok(()), |shortage| Err(shortage.to_string()));
-    written.and_then(|()| lacking()).map_err(|why| {
-        eprintln!("error: {why}");
-        Exit::Environment
-    })
+        format!("{prefix}{}: {error}; {remedy}", folder.display())
+    })?;
+    machine::shortage().map_or(Ok(()), |shortage| Err(shortage.to_string()))
 }

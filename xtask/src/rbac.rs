@@ -38,15 +38,8 @@ pub(crate) struct RbacArgs {
 }
 
 /// Runs the selected cases to derive the rules, and again to verify them.
-pub(crate) fn run(args: &RbacArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &RbacArgs) -> Result<Exit, Exit> {
-    let under_test = match &args.sut {
-        Some(path) => SystemsUnderTest::of_manifest(path)?,
-        None => SystemsUnderTest::built_in(None),
-    };
+pub(crate) fn run(args: &RbacArgs) -> Result<Exit, Exit> {
+    let under_test = SystemsUnderTest::new(args.sut.as_deref(), None)?;
     let plans = plans(&args.select, under_test.manifest.as_ref())?;
     preflight::temporary_files()?;
     let roles = roles(&under_test, &plans);
@@ -78,10 +71,9 @@ fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, 
         }
         plans.push(match manifest {
             None => plan,
-            Some(manifest) => manifest.adapt(&plan).map_err(|error| {
-                eprintln!("error: {error}");
-                Exit::Usage
-            })?,
+            Some(manifest) => manifest
+                .adapt(&plan)
+                .map_err(|error| Exit::Usage.with_error(error))?,
         });
     }
     match plans.is_empty() {
@@ -127,7 +119,7 @@ impl Runner {
         }
     }
 
-    /// Runs a case and returns its journal. Unless the case passed, the command ends, because the journal may lack requests.
+    /// Runs a case and returns its journal. If the case does not pass, the command ends, because the journal may lack requests.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
         let ran = harness::run(
             Arc::new(plan.clone()),
@@ -160,7 +152,7 @@ impl Runner {
         })
     }
 
-    /// Runs the cases again with only these permissions.
+    /// Runs the cases again with only the derived permissions.
     async fn verify(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
         for plan in plans {
             let facts = self.run(&plan.with_grants(grants)).await.inspect_err(|_| {
@@ -173,7 +165,7 @@ impl Runner {
             if let Some(first) = denied.first() {
                 let id = plan.id();
                 eprintln!(
-                    "{id} passes with the derived permissions, but sent a request that they do not allow: {first}"
+                    "{id} passes with the derived permissions, but sent a request that these permissions do not allow: {first}"
                 );
                 return Ok(Exit::Failed);
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use suites::harness::manifest::Manifest;
 use suites::harness::record::load;
-use suites::{AddResult, CaseOutcome, CaseResult, JobSlots, RecordedRun, Recording, Session, VerdictKind};
+use suites::{AddResult, CaseOutcome, CaseResult, RecordedRun, Recording, Session, VerdictKind};
 
 use crate::Exit;
 use crate::args::{SelectArgs, at_least_one};
@@ -39,16 +39,9 @@ pub(crate) struct RecordArgs {
 }
 
 /// Runs the selected cases, and stores each run whose verdict differs from the stored ones.
-pub(crate) fn run(args: &RecordArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &RecordArgs) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
-    let failed = |error: suites::RecordingError| {
-        eprintln!("error: {error}");
-        Exit::Environment
-    };
+    let failed = |error: suites::RecordingError| Exit::Environment.with_error(error);
     let mut recording = Recording::load_or_new(&args.output, &manifest).map_err(failed)?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
@@ -56,17 +49,12 @@ fn try_run(args: &RecordArgs) -> Result<Exit, Exit> {
     preflight::temporary_files()?;
     let plans = selected(&args.select)?;
     let run_folder = RunFolder::lock(None)?;
+    let jobs = preflight::limit_jobs(args.jobs.unwrap_or_else(|| default_jobs(false)))?;
+    let options = options(1.0, Some(&manifest), None);
     let session = Arc::new(Session {
-        systems,
-        options: options(1.0, Some(&manifest), None),
-        manifest: Some(manifest.clone()),
-        job_slots: Arc::new(JobSlots::of(preflight::limit_jobs(
-            args.jobs.unwrap_or_else(|| default_jobs(false)),
-        )?)),
-        attempts: 1,
         runs_folder: Some(run_folder.cases()),
         keep_passed: true,
-        rerun: String::new(),
+        ..Session::new(systems, options, Some(manifest.clone()), jobs, String::new())
     });
     let bar = out::progress(plans.len(), "{bar:30} {pos}/{len} cases");
     let mut results: Vec<CaseResult> = Vec::new();

@@ -96,10 +96,7 @@ fn merge(records: &[PathBuf], output: &Path) -> Exit {
                 exit => exit,
             }
         }
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Usage
-        }
+        Err(error) => Exit::Usage.with_error(error),
     }
 }
 
@@ -128,10 +125,7 @@ fn render(record: &Path, output: Option<&Path>) -> Exit {
     let output = output.or(beside).unwrap_or(Path::new("."));
     match Report::load(record) {
         Ok(report) => write(&report, output),
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Usage
-        }
+        Err(error) => Exit::Usage.with_error(error),
     }
 }
 
@@ -141,9 +135,6 @@ fn write(report: &Report, folder: &Path) -> Exit {
             eprintln!("reports are in {}", folder.display());
             Exit::Passed
         }
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Environment
-        }
+        Err(error) => Exit::Environment.with_error(error),
     }
 }

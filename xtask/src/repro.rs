@@ -24,27 +24,20 @@ use crate::summary::Announcer;
 use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
 
-pub(crate) fn run(args: &ReproArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &ReproArgs) -> Result<Exit, Exit> {
-    let plans = plans(&args.file, &args.rows).map_err(|why| {
-        eprintln!("error: {why}");
-        Exit::Usage
-    })?;
+pub(crate) fn run(args: &ReproArgs) -> Result<Exit, Exit> {
+    let plans = plans(&args.file, &args.rows).map_err(|why| Exit::Usage.with_error(why))?;
     let under_test = args.selected_systems()?;
     if let Some(other) = &args.compare {
         let other = match other.to_str() {
             Some("built-in") => SystemsUnderTest::built_in(None),
             _ => SystemsUnderTest::of_manifest(other)?,
         };
-        return Ok(side_by_side::run(args, plans, [under_test, other]));
+        return side_by_side::run(args, plans, [under_test, other]);
     }
     if args.keep {
         return run_and_serve(args, plans, under_test);
     }
-    Ok(args.repeat.run(|| {
+    args.repeat.run(|| {
         run_cases(Run {
             cases: Cases::These(
                 plans.clone(),
@@ -61,10 +54,10 @@ fn try_run(args: &ReproArgs) -> Result<Exit, Exit> {
             dialect: None,
             command: args.command(),
         })
-    }))
+    })
 }
 
-/// The selected cases of a file.
+/// The cases of a file that `rows` selects by case id or row name; all cases if `rows` is empty.
 pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     let text = |error: ScenarioError| error.to_string();
     let all = scenario::load_file(file).map_err(text)?;
@@ -133,14 +126,14 @@ async fn serve_until_stopped(
         plain_http: false,
         scope,
     };
-    println!("\nThe cluster stays up as it is now, until Ctrl-C.");
+    println!("\nThe cluster keeps running in its current state, until Ctrl-C.");
     let sockets = serve::sockets(&cluster);
     let served = match cluster.api() {
         Some(api) => tokio::select! {
             served = serve::serve(api, &sockets, &options) => served,
-            () = serve::print_unattended(cluster.unattended()) => Ok(()),
+            () = serve::print_unattended(cluster.unreconciled_objects()) => Ok(()),
         },
-        // With a real API server, there is nothing to serve.
+        // A real API server is reachable already, so this program serves nothing.
         None => Ok(()),
     };
     cluster.stop().await;

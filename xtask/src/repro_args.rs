@@ -1,14 +1,13 @@
 //! Arguments of `repro`: a scenario, and the systems that it runs against.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
+use suites::Session;
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::system::Systems;
 use suites::report::SystemRecord;
-use suites::{JobSlots, Session};
 
 use crate::args::{RepeatArgs, RunArgs, TimeArgs};
 use crate::run_folder::RunFolder;
@@ -57,6 +56,11 @@ pub(crate) struct SystemsUnderTest {
 }
 
 impl SystemsUnderTest {
+    /// The programs of a manifest, or the references with a defect if there is no manifest.
+    pub(crate) fn new(sut: Option<&Path>, defect: Option<Defect>) -> Result<Self, Exit> {
+        sut.map_or_else(|| Ok(Self::built_in(defect)), Self::of_manifest)
+    }
+
     pub(crate) fn built_in(defect: Option<Defect>) -> Self {
         SystemsUnderTest {
             systems: built_in(defect),
@@ -66,7 +70,7 @@ impl SystemsUnderTest {
         }
     }
 
-    /// The programs of a manifest, with the references for the other roles.
+    /// The programs of a manifest, with the references for the roles that the manifest does not contain.
     pub(crate) fn of_manifest(path: &Path) -> Result<Self, Exit> {
         let manifest = manifest::manifest(path)?;
         let mut systems = built_in(None);
@@ -79,21 +83,19 @@ impl SystemsUnderTest {
         })
     }
 
-    /// A session that stores runs in this folder.
+    /// A session (configuration for running cases) that stores runs in the folder `runs`.
     pub(crate) fn session(self, args: &ReproArgs, runs: PathBuf, keep_passed: bool) -> Session {
+        let options = options(args.run.patience, self.manifest.as_ref(), self.defect);
+        let rerun = format!(
+            "{program} {}",
+            out::shell_command(args.command().iter().chain(&args.run.words())),
+            program = program()
+        );
         Session {
-            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
-            systems: self.systems,
-            manifest: self.manifest,
-            job_slots: Arc::new(JobSlots::of(1)),
             attempts: args.run.attempts,
             runs_folder: Some(runs),
             keep_passed,
-            rerun: format!(
-                "{program} {}",
-                out::shell_command(args.command().iter().chain(&args.run.words())),
-                program = program()
-            ),
+            ..Session::new(self.systems, options, self.manifest, 1, rerun)
         }
     }
 }
@@ -110,10 +112,7 @@ impl ReproArgs {
 
     pub(crate) fn selected_systems(&self) -> Result<SystemsUnderTest, Exit> {
         mutants::ensure_available(self.defect)?;
-        match &self.sut {
-            Some(path) => SystemsUnderTest::of_manifest(path),
-            None => Ok(SystemsUnderTest::built_in(self.defect)),
-        }
+        SystemsUnderTest::new(self.sut.as_deref(), self.defect)
     }
 }
 

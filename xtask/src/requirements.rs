@@ -6,16 +6,13 @@ use suites::{Catalogue, Document, Entry, Evidence, EvidenceStatus, Traceability,
 
 use crate::Exit;
 use crate::args::SelectArgs;
-use crate::out::{eprintln, println};
+use crate::out::println;
 
 /// Prints all requirements with their number of cases, by document and section, and the number of requirements with evidence.
 pub(crate) fn table(args: &SelectArgs) -> Exit {
     match try_print(args) {
         Ok(()) => Exit::Passed,
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Usage
-        }
+        Err(error) => Exit::Usage.with_error(error),
     }
 }
 

@@ -38,13 +38,7 @@ pub(crate) fn rerun_arguments(args: &RerunArgs) -> Result<Vec<String>, Exit> {
         );
         return Err(Exit::Usage);
     };
-    let report = match Report::load(&path) {
-        Ok(report) => report,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Err(Exit::Usage);
-        }
-    };
+    let report = Report::load(&path).map_err(|error| Exit::Usage.with_error(error))?;
     let open = report.cases.iter().filter(|case| case.needs_attention());
     let open: Vec<String> = open
         .map(|case| case.id.clone())

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use suites::harness::machine;
 use suites::report::{CASES, RECORD, Report, WriteError, remove_runs, write_all, write_record};
 
-use crate::out::eprintln;
 use crate::preflight::unwritable;
 use crate::{Exit, folders};
 
@@ -34,10 +33,7 @@ impl RunFolder {
                 Self::lock_numbered()
             }
         };
-        claimed.map_err(|why| {
-            eprintln!("error: {why}");
-            Exit::Environment
-        })
+        claimed.map_err(|why| Exit::Environment.with_error(why))
     }
 
     fn lock_output(folder: &Path) -> Result<Self, String> {
@@ -68,7 +64,7 @@ impl RunFolder {
         }
     }
 
-    /// The folder for the runs of cases.
+    /// The folder in which the runs of cases are stored.
     pub(crate) fn cases(&self) -> PathBuf {
         match self.is_output {
             true => self.folder.join(CASES),

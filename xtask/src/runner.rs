@@ -11,7 +11,9 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
-use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord, seconds};
+use suites::report::{
+    CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord, rounded_seconds,
+};
 use suites::{CaseOutcome, CaseResult, JobSlots, Session, quoted};
 
 use crate::accept::Accept;
@@ -47,25 +49,22 @@ pub(crate) struct Run<'a> {
     pub(crate) record: SystemRecord,
     /// Dialect (allowed alternative behaviour) of the built-in driver in driver cases. For other roles, `systems` already has the dialect.
     pub(crate) dialect: Option<&'a Dialect>,
-    /// Where `--accept` writes entries for failures.
+    /// The output file of `--accept` for `knownFailures` entries; `None` without the option.
     pub(crate) accept: Option<Accept>,
     /// The command line without the selection of cases.
     pub(crate) command: Vec<String>,
 }
 
 /// Runs the selected cases.
-pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
+pub(crate) fn run_cases(mut request: Run<'_>) -> Result<Exit, Exit> {
     let (mut plans, partial) = match &request.cases {
         Cases::These(plans, why) => (plans.clone(), Some(why.clone())),
-        Cases::Selected(select) => match selected(select) {
-            Ok(plans) => (
-                plans,
-                select
-                    .restricts_cases()
-                    .then(|| "only some cases were selected".to_owned()),
-            ),
-            Err(exit) => return exit,
-        },
+        Cases::Selected(select) => (
+            selected(select)?,
+            select
+                .restricts_cases()
+                .then(|| "only some cases were selected".to_owned()),
+        ),
     };
     if let Some(dialect) = request.dialect {
         plans.iter_mut().for_each(|plan| dialect.change_driver(plan));
@@ -81,29 +80,19 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         plans = shard.apply(plans);
         if plans.is_empty() {
             eprintln!("error: shard {shard} has no case; use fewer shards");
-            return Exit::NoCases;
+            return Err(Exit::NoCases);
         }
     }
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+    let runtime = runtime()?;
     let options = RunOptions {
         seed: request.simulate,
         ..options(request.run.patience, request.manifest.as_ref(), request.defect)
     };
-    let ready = preflight::temporary_files()
-        .and_then(|()| preflight::limit_jobs(request.jobs.min(plans.len())))
-        .and_then(|jobs| Ok((jobs, RunFolder::lock(request.run.output.as_deref())?)));
-    let (jobs, run_folder) = match ready {
-        Ok(ready) => ready,
-        Err(exit) => return exit,
-    };
+    preflight::temporary_files()?;
+    let jobs = preflight::limit_jobs(request.jobs.min(plans.len()))?;
+    let run_folder = RunFolder::lock(request.run.output.as_deref())?;
     request.command.extend(request.run.words());
-    let server = match runtime.block_on(apiserver::connect(request.run.apiserver.as_deref())) {
-        Ok(server) => server,
-        Err(exit) => return exit,
-    };
+    let server = runtime.block_on(apiserver::connect(request.run.apiserver.as_deref()))?;
     request.systems.api_server = apiserver::real_api_server(server.as_ref());
     let mut report = report_without_cases(
         &request,
@@ -133,7 +122,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         accept: accept.as_ref(),
     };
     let exit = runtime.block_on(run_all(session, plans, report, request.run, &outputs));
-    runtime.block_on(apiserver::clean_up(server, exit))
+    Ok(runtime.block_on(apiserver::clean_up(server, exit)))
 }
 
 /// Options of a run. A manifest can set the poll interval and the maximum back-off of its programs.
@@ -155,7 +144,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
     }
 }
 
-/// The report without any cases.
+/// The report of a run before any case is added.
 fn report_without_cases(
     request: &Run<'_>,
     options: &RunOptions,
@@ -164,7 +153,7 @@ fn report_without_cases(
     api_server: String,
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
-    /// Maximum `--patience` for a complete result. With still longer timeouts, a case may pass in spite of delays that users notice.
+    /// Maximum `--patience` for a complete result. With longer timeouts, a case may pass in spite of delays that users notice.
     const MAX_USUAL_PATIENCE: f64 = 10.0;
     if options.patience > MAX_USUAL_PATIENCE {
         limits.push(format!("timeouts were multiplied by {}", options.patience));
@@ -186,7 +175,7 @@ fn report_without_cases(
 /// Where a run writes its results, apart from the terminal.
 struct Outputs<'a> {
     run_folder: &'a RunFolder,
-    /// Where `--accept` writes entries for failures.
+    /// The output file of `--accept` for `knownFailures` entries; `None` without the option.
     accept: Option<&'a Accept>,
 }
 
@@ -198,8 +187,8 @@ enum EarlyEnd {
     NeverReady,
 }
 
-/// The run ends after this number of consecutive cases in which a system was never ready: each takes half a minute, and the others would
-/// probably fail too.
+/// The run ends after this number of consecutive cases in which a system was never ready: each such case takes half a minute, and later
+/// cases would probably fail too.
 const NEVER_READY: usize = 3;
 
 /// Runs the cases, prints results, and writes the report, even if the run ends early.
@@ -238,7 +227,7 @@ async fn run_all(
         () = interrupted() => Some(EarlyEnd::Interrupted),
     };
     bar.finish_and_clear();
-    report.seconds = seconds(started.elapsed());
+    report.seconds = rounded_seconds(started.elapsed());
     report.cases = results.iter().map(record).collect();
     for result in &results {
         report.add_findings(result, manifest.as_ref());
@@ -260,8 +249,7 @@ async fn run_all(
         .map_err(|error| error.to_string());
     let not_stored = results.iter().find_map(|result| result.store_error.clone());
     if let Some(why) = written.err().or(not_stored) {
-        eprintln!("error: {why}");
-        return Exit::Environment;
+        return Exit::Environment.with_error(why);
     }
     if let Some(Err(exit)) = outputs.accept.map(|accept| accept.write(&report)) {
         return exit;
@@ -304,7 +292,7 @@ impl EarlyEnd {
             }
             EarlyEnd::NeverReady => {
                 eprintln!(
-                    "error: stopped after {NEVER_READY} cases in a row in which a program was never ready; correct how it is \
+                    "error: stopped after {NEVER_READY} cases in a row in which a program was never ready; correct how that program is \
                      started, or continue anyway with --keep-going"
                 );
                 format!(

@@ -24,10 +24,7 @@ pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
 }
 
 fn try_select(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
-    let found = candidates(args).map_err(|error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    })?;
+    let found = candidates(args).map_err(|error| Exit::Usage.with_error(error))?;
     if let Some(folder) = args.empty_folder(&found) {
         eprintln!("error: there is no case file (*.yaml) below {}", folder.display());
         return Err(Exit::NoCases);
@@ -49,7 +46,7 @@ fn print_select_error(args: &SelectArgs, error: &SelectError) -> Exit {
     }
 }
 
-/// The cases of the files that the given names refer to. If a name matches no case, returns all cases, to suggest similar names and to
+/// The cases in the files to which the given case ids refer. If an id matches no case, returns all cases, to suggest similar ids and to
 /// report invalid files.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
@@ -61,7 +58,7 @@ fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     }
 }
 
-/// The cases in these files, and named rows of axes that the coverage of the selected strength does not include. No `files`: all files.
+/// The cases in these files (all files if empty), and the cases in `named` that the selected 2-way or 3-way coverage omits.
 fn cases_with_named_rows(
     args: &SelectArgs,
     named: &[&str],

@@ -56,7 +56,7 @@ pub(crate) fn scope_lines(plan: Option<&Plan>) -> [String; 2] {
         format!(
             "runs        {roles}the controllers that create claims of generic ephemeral volumes, bind claims, and attach volumes"
         ),
-        format!("not run     containers, and the controllers of {controllers}: create the pods yourself"),
+        format!("not run     containers, and the controllers of {controllers}: create their pods yourself"),
     ]
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn serve(
     served.map_err(environment("the listener failed".to_owned()))
 }
 
-/// Prints a note for each created object whose controller does not exist here. Never returns.
+/// Prints a note for each created object whose controller does not run in this cluster. Never returns.
 pub(crate) async fn print_unattended(mut unattended: Unattended) {
     loop {
         eprintln!("note: {}", unattended.next().await);

@@ -21,28 +21,25 @@ use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, apiserver, preflight};
 
-/// Maximum number of rows printed of the final state, differences first.
+/// Maximum number of printed rows of the final state; rows that differ come first.
 const ROWS: usize = 16;
-/// Maximum column width.
+/// Maximum width of a column in the comparison, in characters.
 const WIDTH: usize = 44;
 
 /// Runs the cases against both systems, and prints the results side by side.
-pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [SystemsUnderTest; 2]) -> Exit {
-    let ready = preflight::temporary_files()
-        .and_then(|()| Ok((runtime()?, RunFolder::lock(args.run.output.as_deref())?)));
-    let (runtime, run_folder) = match ready {
-        Ok(ready) => ready,
-        Err(exit) => return exit,
-    };
-    let server = match runtime.block_on(apiserver::connect(args.run.apiserver.as_deref())) {
-        Ok(server) => server,
-        Err(exit) => return exit,
-    };
+pub(crate) fn run(
+    args: &ReproArgs,
+    plans: Vec<Plan>,
+    mut sides: [SystemsUnderTest; 2],
+) -> Result<Exit, Exit> {
+    preflight::temporary_files()?;
+    let (runtime, run_folder) = (runtime()?, RunFolder::lock(args.run.output.as_deref())?);
+    let server = runtime.block_on(apiserver::connect(args.run.apiserver.as_deref()))?;
     for side in &mut sides {
         side.systems.api_server = apiserver::real_api_server(server.as_ref());
     }
     let exit = compare_all(&runtime, &run_folder, args, plans, sides);
-    runtime.block_on(apiserver::clean_up(server, exit))
+    Ok(runtime.block_on(apiserver::clean_up(server, exit)))
 }
 
 fn compare_all(
@@ -91,10 +88,10 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     let paint = Paint::of(&std::io::stdout());
     let plan = &both[0].plan;
     let mut out = format!("{}\n  {}\n\n", paint.strong(plan.id()), plan.title);
-    line(&mut out, " ", "", names);
+    push_row(&mut out, " ", "", names);
     let records = both.each_ref().map(CaseRecord::new);
     let verdict = |record: &CaseRecord| format!("{}  {:.2}s", record.verdict, record.seconds);
-    line(&mut out, " ", "verdict", &records.each_ref().map(verdict));
+    push_row(&mut out, " ", "verdict", &records.each_ref().map(verdict));
     for (name, record) in names.iter().zip(&records) {
         if !record.reason.is_empty() {
             let _ = writeln!(out, "  why, {name}: {}", record.reason);
@@ -117,7 +114,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     out
 }
 
-/// The journals of both runs; `None` if one of the cases was not run.
+/// The journals of both runs; `None` if a system did not run the case.
 fn journals(both: &[CaseResult; 2]) -> Option<[Vec<suites::harness::journal::Fact>; 2]> {
     let facts = |result: &CaseResult| {
         let (_, facts) = record::load(result.folder.as_ref()?).ok()?;
@@ -138,7 +135,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
                 }
                 None => "(nothing more)".to_owned(),
             };
-            line(out, "~", "", &first.got.each_ref().map(format));
+            push_row(out, "~", "", &first.got.each_ref().map(format));
         }
     }
     let step = plan.steps.get(compared.step).map_or("", |step| &step.id);
@@ -151,7 +148,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
         .chain(same.iter().map(|row| ("=", row)));
     for (mark, row) in shown.take(ROWS) {
         let format = |got: &Option<String>| got.clone().unwrap_or_else(|| "-".to_owned());
-        line(out, mark, &row.subject, &row.got.each_ref().map(format));
+        push_row(out, mark, &row.subject, &row.got.each_ref().map(format));
     }
     if compared.rows.len() > ROWS {
         let _ = writeln!(out, "    … and {} more", compared.rows.len() - ROWS);
@@ -159,12 +156,12 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
     out.push_str("\n  Writes and CSI calls before that:\n");
     for (kind, counts) in &compared.operations {
         let mark = if counts[0] == counts[1] { "=" } else { "~" };
-        line(out, mark, kind, &counts.map(|count| count.to_string()));
+        push_row(out, mark, kind, &counts.map(|count| count.to_string()));
     }
     out.push('\n');
 }
 
-fn line(out: &mut String, mark: &str, subject: &str, both: &[String; 2]) {
+fn push_row(out: &mut String, mark: &str, subject: &str, both: &[String; 2]) {
     let [one, other] = both.each_ref().map(|text| clip(text));
     let text = format!("  {mark} {:<30} {one:<WIDTH$} {other}", clip(subject));
     let _ = writeln!(out, "{}", text.trim_end());

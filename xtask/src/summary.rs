@@ -10,10 +10,10 @@ use crate::apiserver;
 use crate::out::println;
 
 /// Prints cases as they end. Of the failures with the same first missing link of the causal chain, the first is explained, and each later
-/// one is printed in one line.
+/// failure is printed in one line.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// By first missing link, the id of the case whose failure was explained.
+    /// Id of the case whose failure was explained, by the first missing link of the causal chain.
     explained: HashMap<String, String>,
 }
 
@@ -64,19 +64,24 @@ impl Announcer {
         }
     }
 
-    /// The first missing link of the causal chain, and the id of the earlier case that failed with the same link. `None` if no earlier case
-    /// did, so that this failure has to be explained.
+    /// The first missing link of the causal chain, and the id of the earlier case that failed with the same link. `None` if there is no
+    /// such earlier case, so that this failure has to be explained.
     fn earlier_case_with_same_link(
         &mut self,
         id: &str,
         failure_text: &FailureText,
     ) -> Option<(String, String)> {
         let link = failure_text.stable_pattern();
+        let missing = if failure_text.link.is_empty() {
+            ""
+        } else {
+            "missing: "
+        };
         let first = self
             .explained
             .entry(link.clone())
             .or_insert_with(|| id.to_owned());
-        (!self.verbose && first != id).then(|| (link, first.clone()))
+        (!self.verbose && first != id).then(|| (format!("{missing}{link}"), first.clone()))
     }
 }
 
@@ -106,7 +111,7 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
         if let Some(demand) = finding.rule_text() {
             println!("         must: {demand}");
         }
-        println!("         {}", finding.extent());
+        println!("         {}", finding.occurrences_in_words());
     }
     for reason in &report.partial {
         println!("partial: {reason}");

@@ -16,7 +16,6 @@ use suites::harness::{LiveCluster, StartError};
 use crate::Exit;
 use crate::follow::Followed;
 use crate::kubeconfig_file::KubeconfigFile;
-use crate::out::eprintln;
 use crate::runtime::runtime;
 use crate::serve::{self, ServeError, ServeOptions};
 use references::built_in;
@@ -53,27 +52,16 @@ pub(crate) struct UpArgs {
 }
 
 /// Serves until Ctrl-C or SIGTERM.
-pub(crate) fn run(args: &UpArgs) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let kubeconfig = match KubeconfigFile::of(args.kubeconfig.as_deref()) {
-        Ok(file) => file,
-        Err(exit) => return exit,
-    };
+pub(crate) fn run(args: &UpArgs) -> Result<Exit, Exit> {
+    let runtime = runtime()?;
+    let kubeconfig = KubeconfigFile::of(args.kubeconfig.as_deref())?;
     let checked = validate_arguments(args).and_then(|tokens| Ok((tokens, plan(args)?)));
     let served = checked.and_then(|(tokens, plan)| {
         let served = serve(args, &kubeconfig.path, tokens.as_deref(), plan.as_ref());
         runtime.block_on(served)
     });
-    match served {
-        Ok(()) => Exit::Passed,
-        Err(ServeError(exit, why)) => {
-            eprintln!("error: {why}");
-            exit
-        }
-    }
+    served.map_err(|ServeError(exit, why)| exit.with_error(why))?;
+    Ok(Exit::Passed)
 }
 
 /// Validates the arguments, and reads the token file.
@@ -89,7 +77,7 @@ fn validate_arguments(args: &UpArgs) -> Result<Option<String>, ServeError> {
     if is_remote && args.plain_http {
         let listen = args.listen;
         return usage(format!(
-            "--plain-http gives every client administrator rights, so it is not allowed on {listen}; remove it"
+            "--plain-http gives every client administrator rights, so it is not allowed on {listen}; remove --plain-http"
         ));
     }
     match &args.token_file {
@@ -113,7 +101,7 @@ fn refresh(text: &str) -> Result<Duration, String> {
     suites::harness::plan::duration(text)
 }
 
-/// Reads the scenario, if one is given.
+/// Reads the scenario file, if one is given, and resolves its plan.
 fn plan(args: &UpArgs) -> Result<Option<Plan>, ServeError> {
     let Some(file) = &args.scenario else {
         return Ok(None);
@@ -200,7 +188,7 @@ async fn serve(
                 plan: plan.clone(),
                 read: &read,
             };
-            let unattended = cluster.unattended();
+            let unattended = cluster.unreconciled_objects();
             tokio::select! {
                 served = serving => served,
                 () = serve::print_unattended(unattended) => Ok(()),

@@ -13,7 +13,7 @@ use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::report::CaseRecord;
-use suites::{JobSlots, Session, quoted};
+use suites::{Session, quoted};
 
 use crate::args::E2eArgs;
 use crate::interrupt::interrupted;
@@ -30,11 +30,7 @@ use references::built_in;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the cases until interrupted.
-pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
-    try_run(args, file).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     if let Err(error) = std::fs::metadata(file) {
         eprintln!("error: {}: {error}; name a case file", file.display());
@@ -42,24 +38,17 @@ fn try_run(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
     }
     let words = e2e::defect_words(args.defect, "repro");
     let cores = std::thread::available_parallelism().map_or(4, usize::from);
-    let session = Arc::new(Session {
-        systems: built_in(args.defect),
-        manifest: None,
-        options: RunOptions {
-            seed: Some(args.time.simulate.unwrap_or_default()),
-            ..options(args.run.patience, None, args.defect)
-        },
-        job_slots: Arc::new(JobSlots::of(cores)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: format!(
-            "{} {} {}",
-            program(),
-            out::shell_command(&words),
-            quoted(&file.display().to_string())
-        ),
-    });
+    let options = RunOptions {
+        seed: Some(args.time.simulate.unwrap_or_default()),
+        ..options(args.run.patience, None, args.defect)
+    };
+    let rerun = format!(
+        "{} {} {}",
+        program(),
+        out::shell_command(&words),
+        quoted(&file.display().to_string())
+    );
+    let session = Arc::new(Session::new(built_in(args.defect), options, None, cores, rerun));
     Ok(runtime()?.block_on(async {
         tokio::select! {
             () = follow(&session, file, args.run.verbose) => Exit::Passed,
@@ -72,7 +61,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     let (mut seen, mut last_run) = (None, None);
     let mut passed = BTreeSet::new();
     loop {
-        // While an editor replaces the file, it may not exist.
+        // The file may not exist while an editor replaces it.
         if let Ok(now) = std::fs::read_to_string(file) {
             let is_settled = last_run.is_none() || seen.as_ref() == Some(&now);
             seen = Some(now);
@@ -93,7 +82,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     }
 }
 
-/// Runs the cases that were changed or did not pass before. Returns the texts of all cases that pass, including those that did not run
+/// Runs the cases that were changed or did not pass before. Returns the texts of all cases that pass, including the cases that did not run
 /// again.
 async fn run_changed(
     session: &Arc<Session>,

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capacity_diagnose::explain::{self, Detail, Explanation};
+use capacity_diagnose::explain::{self, ExplainOptions, Explanation};
 use capacity_diagnose::inventory::Inventory;
 use capacity_diagnose::lint::{self, Finding};
 use capacity_diagnose::snapshot::{DUMP_COMMAND, Snapshot};
@@ -17,7 +17,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use suites::harness::invocation::program;
 use suites::harness::journal::Fact;
-use suites::harness::plan::{Plan, resolve};
+use suites::harness::plan::Plan;
 use suites::harness::renamed::current_case_id;
 use suites::harness::{RunOptions, record, run, scenario};
 
@@ -25,6 +25,8 @@ use crate::Exit;
 use crate::config_flags::{self, BoxError, ConfigFlags};
 use crate::health::{self, ClusterHealth, last_objects};
 use crate::out::{eprintln, println};
+use crate::repro;
+use crate::runtime::runtime;
 use references::built_in;
 
 /// Arguments of `why`.
@@ -73,7 +75,7 @@ pub(crate) enum Subject {
         /// Files with metrics of publishers and of the API server; with a kubeconfig, the metrics of the API server are read from there
         #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "run"])]
         metrics: Vec<PathBuf>,
-        /// Print JSON
+        /// Print the indicators as JSON
         #[arg(long)]
         json: bool,
     },
@@ -84,11 +86,11 @@ pub(crate) enum Subject {
 pub(crate) struct Common {
     #[command(flatten)]
     source: Source,
-    /// Only this node
+    /// Explain only this node
     #[arg(long)]
     node: Option<String>,
     /// Maximum number of capacity objects shown per node and claim
-    #[arg(long, default_value_t = Detail::default().objects)]
+    #[arg(long, default_value_t = ExplainOptions::default().objects)]
     objects: usize,
     /// Score nodes, as with the feature gate StorageCapacityScoring
     #[arg(long)]
@@ -99,7 +101,7 @@ pub(crate) struct Common {
     /// Output format: JSON or YAML, or text with each node and all capacity objects of each claim
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long, conflicts_with = "output")]
     json: bool,
 }
@@ -124,6 +126,9 @@ pub(crate) struct Source {
     /// A case id or case file: runs the case and uses its final state
     #[arg(long, value_name = "CASE", conflicts_with_all = ["config_flags", "run"])]
     scenario: Option<String>,
+    /// Row of the case file's table
+    #[arg(long, requires = "scenario")]
+    row: Option<String>,
     /// Folder of a stored run: uses its final state
     #[arg(long, value_name = "FOLDER", conflicts_with = "config_flags")]
     run: Option<PathBuf>,
@@ -134,23 +139,13 @@ fn size(text: &str) -> Result<String, String> {
     let size = scenario::Size::parse(text)?;
     match (1..=i128::from(i64::MAX)).contains(&size.bytes()) {
         true => Ok(size.text().to_owned()),
-        false => Err("a claim has a size from 1 to 2^63-1 bytes; write one such as 10Gi".to_owned()),
+        false => Err("a claim has a size from 1 to 2^63-1 bytes; write a size such as 10Gi".to_owned()),
     }
 }
 
-pub(crate) fn run_why(what: &Subject) -> Exit {
-    let answered = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(BoxError::from)
-        .and_then(|runtime| runtime.block_on(explain(what)));
-    match answered {
-        Ok(exit) => exit,
-        Err(error) => {
-            eprintln!("error: {error}");
-            config_flags::exit_of(&error)
-        }
-    }
+pub(crate) fn run_why(what: &Subject) -> Result<Exit, Exit> {
+    let explained = runtime()?.block_on(explain(what));
+    explained.map_err(|error| config_flags::exit_of(&error).with_error(error))
 }
 
 async fn explain(what: &Subject) -> Result<Exit, BoxError> {
@@ -229,7 +224,7 @@ fn missing_pod_error(inventory: &Inventory, key: &ObjectKey, hint: &str) -> Stri
     let known = match pods.len() {
         0 => "there are no pods".to_owned(),
         1..=FEW => format!("name one of {}", pods.join(", ")),
-        _ => "name one that exists, and its namespace with -n".to_owned(),
+        _ => "name a pod that exists, and its namespace with -n".to_owned(),
     };
     format!("no pod is named {key}; {known}{hint}")
 }
@@ -267,12 +262,12 @@ impl Common {
         })
     }
 
-    fn detail(&self) -> Detail {
+    fn detail(&self) -> ExplainOptions {
         let objects = match self.output {
             Some(Format::Wide) => usize::MAX,
             _ => self.objects,
         };
-        Detail {
+        ExplainOptions {
             node: self.node.clone(),
             objects,
         }
@@ -319,7 +314,7 @@ impl Source {
     async fn facts(&self) -> Result<Option<(Plan, Vec<Fact>)>, BoxError> {
         match (&self.run, &self.scenario) {
             (Some(folder), _) => Ok(Some(record::load(folder)?)),
-            (None, Some(case)) => run_case(case).await.map(Some),
+            (None, Some(case)) => run_case(case, self.row.as_slice()).await.map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -336,25 +331,24 @@ pub(crate) fn warn(snapshot: &Snapshot) {
     }
 }
 
-/// Runs a case with the built-in systems.
-async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
+/// Runs a case with the built-in systems. `row`: the row of a case file with several cases.
+async fn run_case(case: &str, row: &[String]) -> Result<(Plan, Vec<Fact>), BoxError> {
     let path = PathBuf::from(case);
     let plan = if path.exists() {
-        match scenario::load_file(&path)?.as_slice() {
-            [only] => resolve(only)?,
-            several => {
-                let ids: Vec<_> = several.iter().map(|scenario| scenario.id.as_str()).collect();
-                return Err(format!(
-                    "{case} contains several cases; pass the id of one: {}",
-                    ids.join(", ")
-                )
-                .into());
-            }
+        let mut plans = repro::plans(&path, row)?;
+        if plans.len() > 1 {
+            let ids: Vec<_> = plans.iter().map(|plan| plan.id()).collect();
+            return Err(format!(
+                "{case} contains several cases; choose one with --row: {}",
+                ids.join(", ")
+            )
+            .into());
         }
+        plans.remove(0)
     } else {
         suites::plan(&suites::case_files(), &current_case_id(case))?.ok_or_else(|| {
             format!(
-                "no case is named {case}; `{program} list` lists all",
+                "no case is named {case}; `{program} list` lists all cases",
                 program = program()
             )
         })?

@@ -22,7 +22,7 @@ pub(crate) struct Definitions {
     names: Mutex<AcceptedNames>,
 }
 
-/// A controller's access to the state, with the resource definition of CRDs.
+/// A CRD controller's access to the stored objects, with the resource definition of CRDs.
 struct Session<'t> {
     txn: &'t mut dyn ControllerTransaction,
     names: &'t Mutex<AcceptedNames>,
@@ -71,7 +71,7 @@ impl Session<'_> {
         let Some(named) = named else {
             return self.update_served_resource(found.value());
         };
-        // The write of the new conditions triggers the next reconciliation.
+        // The write of the new CRD conditions triggers the next reconciliation.
         self.write(name, &found, named);
     }
 
@@ -135,11 +135,11 @@ impl Session<'_> {
             return;
         };
         self.txn.undefine_custom_resource(group, plural);
-        self.reconsider(name, group);
+        self.reconcile_waiting(name, group);
     }
 
     /// Reconciles all CRDs of the group that wait for names, except the CRD `name`.
-    fn reconsider(&mut self, name: &str, group: &str) {
+    fn reconcile_waiting(&mut self, name: &str, group: &str) {
         let waiting = self.names.lock().waiting(group);
         for other in waiting.iter().filter(|other| *other != name) {
             self.reconcile_definition(other);
@@ -203,7 +203,7 @@ impl Session<'_> {
         self.write(name, found, changed);
     }
 
-    /// Writes a CRD, or deletes it if no finalizer is left.
+    /// Stores the changed CRD `new`, or deletes the CRD if `new` has no finalizer left.
     fn write(&mut self, name: &str, old: &Arc<Object>, new: Value) {
         self.txn.update_status(&self.kind, name, old, new, SERVER);
     }

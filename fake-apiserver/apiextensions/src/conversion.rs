@@ -1,6 +1,6 @@
-//! Conversion by a webhook (`ConversionReview`).
+//! Conversion of custom resources by a webhook (`ConversionReview`).
 //!
-//! Owns the ConversionReview request and the validation of the response. Does not know when objects are converted.
+//! Owns the ConversionReview request and the validation of the response. Does not know when custom resources are converted.
 
 use fake_apiserver::extension::json::{self, list, string};
 use fake_apiserver::extension::webhook::{ClientConfig, WebhookClient};
@@ -22,7 +22,7 @@ struct WebhookConverter {
     version: Option<&'static str>,
 }
 
-/// Parses `spec.conversion`. None unless the strategy is `Webhook`.
+/// Parses `spec.conversion` of a CRD. None unless the strategy is `Webhook`.
 pub(crate) fn read(conversion: &Value) -> Option<Arc<Conversion>> {
     if conversion["strategy"] != "Webhook" {
         return None;
@@ -126,14 +126,14 @@ fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<
     }
 }
 
-/// Why a converted object is rejected.
+/// Why an object in a ConversionReview response is rejected.
 struct Invalid {
     text: String,
     /// Whether kube-apiserver's message contains the index of the object: only for a wrong apiVersion or kind.
     at_index: bool,
 }
 
-/// Validates a converted object, and restores its metadata except labels and annotations, which the webhook can change.
+/// Validates an object that the webhook returned, and restores its metadata except labels and annotations, which the webhook can change.
 fn restored(to: &CustomResourceVersion, before: &Value, mut after: Value) -> Result<Value, Invalid> {
     let at_index = |text: String| Invalid { text, at_index: true };
     let (expected, found) = (to.definition.api_version(), string(&after, "apiVersion"));

@@ -20,7 +20,7 @@ use controller::Definitions;
 use fake_apiserver::extension::Extension;
 use std::sync::Arc;
 
-/// The extension that serves custom resources. Each server needs its own.
+/// The extension that serves custom resources. Each server needs its own extension.
 pub fn extension() -> Extension {
     Extension {
         resources: vec![&resource::CUSTOM_RESOURCE_DEFINITION],

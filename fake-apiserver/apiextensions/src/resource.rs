@@ -11,7 +11,6 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "customresourcedefinitions",
     registry: Some("apiextensions.k8s.io/customresourcedefinitions"),
-    singular: "customresourcedefinition",
     group: "apiextensions.k8s.io",
     short_names: &["crd", "crds"],
     categories: &["api-extensions"],
@@ -25,7 +24,7 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
         default: definition::default,
         create: |definition, _| definition::add_stored_version(definition),
         update: |definition, old, _| {
-            // An update that changes the status sets `storedVersions` explicitly.
+            // If the client changed the CRD status, the status in the request contains the intended `storedVersions`.
             if definition["status"] == old["status"] {
                 definition::add_stored_version(definition);
             }

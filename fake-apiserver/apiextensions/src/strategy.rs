@@ -7,7 +7,7 @@ use fake_apiserver::extension::json_path::member_at;
 use fake_apiserver::extension::resource::ResourceDefinition;
 use fake_apiserver::extension::{
     CustomResourceStrategy, CustomResourceVersion, ErrorList, NullHandling, Part, ScalePaths, SchemaMismatch,
-    conform_metadata, json, metadata, names,
+    conform_metadata, go, json, metadata, names,
 };
 use serde_json::Value;
 
@@ -126,7 +126,7 @@ impl CustomResourceStrategy for SchemaStrategy {
         if !is_status {
             structural::validate_embedded(new, &defined.schema, errors);
         }
-        // Duplicates in the old object allow duplicates in the new one (ratcheting).
+        // Duplicate list items in the old object permit duplicates in the new object (ratcheting).
         let mut before = ErrorList::default();
         structural::validate_lists(old, &defined.schema, &mut before);
         if before.is_empty() {
@@ -167,7 +167,7 @@ fn status(defined: &CustomResourceVersion, new: &Value, old: &Value, errors: &mu
     }
 }
 
-/// Reports an error if kind or apiVersion of the object differ from those of the resource. Returns whether one differs.
+/// Reports an error if kind or apiVersion of the object differ from those of the resource. Returns whether they differ.
 fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut ErrorList) -> bool {
     let before = errors.len();
     for (field, expected) in [
@@ -182,7 +182,7 @@ fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut 
     errors.len() > before
 }
 
-/// Validates the replica count at a path of the `scale` subresource. With the path of the observed count, also validates the selector.
+/// Validates the replica count at `path` of the `scale` subresource. If `path` is that of the observed count, also validates the selector.
 fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut ErrorList) {
     let shown = |path: &[String]| format!(".{}", path.join("."));
     match member_at(object, path) {
@@ -192,7 +192,7 @@ fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut Er
                 let why = format!(
                     "{} accessor error: {found} is of the type {}, expected int64",
                     shown(path),
-                    go_type(found)
+                    go::type_name(found)
                 );
                 errors.invalid(shown(path), 0, &why);
             }
@@ -213,20 +213,8 @@ fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut Er
         let why = format!(
             "{} accessor error: {found} is of the type {}, expected string",
             shown(path),
-            go_type(found)
+            go::type_name(found)
         );
         errors.invalid(shown(path), "", &why);
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

@@ -4,10 +4,10 @@ use super::budget::State;
 use kube_cel::cel::{ExecutionError, FunctionContext, Value};
 use std::sync::Arc;
 
-/// Bytes of a string that cost as much as one node (upstream: `StringTraversalCostFactor`).
+/// Number of bytes of a string that cost as much as one AST node (upstream: `StringTraversalCostFactor`).
 const BYTES: usize = 10;
 
-/// Calls `work` with the state of the evaluation (cost budget and decisions), which is bound to a variable.
+/// Calls `work` with the state of the evaluation (cost budget and authorization decisions), which is bound to a CEL variable.
 pub(super) fn with_state<T>(
     with: &FunctionContext<'_, '_>,
     work: impl FnOnce(&State) -> Result<T, ExecutionError>,
@@ -21,12 +21,12 @@ pub(super) fn with_state<T>(
     work(state.ok_or_else(|| with.error("the evaluation has no cost budget"))?)
 }
 
-/// Charges the budget for a result of `bytes` bytes.
+/// Charges the cost budget of the evaluation for a result of `bytes` bytes.
 pub(super) fn charge(with: &FunctionContext<'_, '_>, bytes: usize) -> Result<(), ExecutionError> {
     with_state(with, |state| state.charge(1 + bytes / BYTES))
 }
 
-/// Approximate size of a value in bytes.
+/// Approximate size of a CEL value in bytes.
 pub(super) fn size(value: &Value) -> usize {
     const ENTRY: usize = 16;
     match value {

@@ -1,7 +1,7 @@
 //! The cost budget of CEL evaluation.
 //!
 //! The `cel` crate does not count costs, so `rewrite` inserts calls that charge the budget. The cost of each iteration of a macro is the
-//! number of nodes in its body. The cost of a function whose result may be larger than its operands (addition, `join`, `format` …) is the
+//! number of AST nodes in its body. The cost of a function whose result may be larger than its operands (`+`, `join`, `format` …) is the
 //! size of the result; the cost of a list or map is the size of its elements. Other costs are bounded by the length of the expression times
 //! the size of the object. Each charge also checks the deadline: copying a large object in a loop takes longer than its cost suggests.
 
@@ -18,7 +18,7 @@ const CALL: i64 = 1_000_000;
 /// Time limit for all evaluations that share a budget. Needed because evaluations run while the store is locked.
 const TIME: Duration = Duration::from_secs(3);
 
-/// The cost budget that a group of expressions shares.
+/// The cost budget that a group of CEL expressions shares.
 #[derive(Clone, Debug)]
 pub struct Budget(pub(super) Arc<State>);
 
@@ -28,7 +28,7 @@ pub(crate) struct State {
     left: AtomicI64,
     /// Remaining cost of the current evaluation.
     call: AtomicI64,
-    /// Set when the first evaluation starts: on a slow host, converting a large object to CEL takes long, and must not count.
+    /// Set when the first evaluation starts, so that the conversion of a large object to CEL does not count: it takes long on a slow host.
     deadline: OnceLock<Instant>,
     pub(super) decisions: Decisions,
 }
@@ -71,7 +71,7 @@ impl Budget {
 impl State {
     pub(super) const VARIABLE: &str = "@state";
 
-    /// Charges a cost; evaluation fails if the budget is exhausted.
+    /// Subtracts a cost from the budget; the evaluation fails if the budget is exhausted.
     pub(super) fn charge(&self, cost: usize) -> Result<(), ExecutionError> {
         let cost = i64::try_from(cost).unwrap_or(i64::MAX / 4);
         if self.deadline.get().is_some_and(|end| Instant::now() >= *end) {

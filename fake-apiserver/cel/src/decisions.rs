@@ -72,7 +72,7 @@ impl Decisions {
         any
     }
 
-    /// The decision of an authorization check; records the check if it is undecided.
+    /// The decision of an authorization check; None if undecided, and then the check is recorded.
     pub(super) fn find(&self, check: Check) -> Option<Decision> {
         self.0.lock().entry(check).or_default().clone()
     }

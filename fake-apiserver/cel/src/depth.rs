@@ -3,7 +3,7 @@
 /// Maximum number of code points in an expression (cel-go: `ExpressionSizeCodePointLimit`).
 const SIZE: usize = 100_000;
 
-/// Maximum nesting depth (cel-go: `MaxRecursionDepth`).
+/// Maximum nesting depth of an expression (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
 const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
 /// The error message for consecutive `!`: the parser of `cel` 0.13 drops all but one of them.

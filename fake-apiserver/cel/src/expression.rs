@@ -11,13 +11,13 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A parsed expression, which can be evaluated many times.
+/// A parsed CEL expression, which can be evaluated many times.
 #[derive(Debug)]
 pub struct Expression {
     tree: IdedExpr,
     depth: usize,
     text: String,
-    /// The static type; None if only evaluation can determine the type.
+    /// The static type of the result; None if only evaluation can determine the type.
     of: Option<&'static str>,
     variables: BTreeSet<String>,
     members: BTreeSet<Vec<String>>,

@@ -10,12 +10,12 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveR
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-/// Inserted function: charges a number of nodes and returns true.
+/// CEL function that `rewrite` inserts: charges the cost of a number of AST nodes and returns true.
 pub(super) const TICK: &str = "@tick";
-/// Inserted function: charges the size of a value and returns the value.
+/// CEL function that `rewrite` inserts: charges the size of a value and returns the value.
 pub(super) const SIZED: &str = "@sized";
 
-/// Inserted function: converts an optional to a list of at most one item.
+/// CEL function that `rewrite` inserts: converts an optional to a list of at most one item.
 pub(super) const ITEMS: &str = "@items";
 
 /// Type identifiers in expressions, each with the result of `type()` for a value of this type.
@@ -31,10 +31,10 @@ pub(super) const TYPES: [(&str, &str); 9] = [
     ("uint", "uint"),
 ];
 
-/// The functions of `cel` and `kube-cel`, without replacements.
+/// The functions of `cel` and `kube-cel`, without the replacements of this crate.
 static ORIGINALS: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
-/// All functions and the type names, without variables.
+/// All CEL functions and type names that expressions can use, without variables.
 pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     context.add_function(TICK, |with: &FunctionContext, nodes: i64| {
@@ -152,7 +152,7 @@ fn call_original(name: &str, argument: Value) -> ResolveResult {
     Value::resolve(&call(name, None, vec![argument]), &context)
 }
 
-/// The size of a string is its number of code points; `cel` counts bytes.
+/// CEL's `size()` of a string is the number of its code points; `cel` counts bytes.
 fn length(This(this): This<Value>) -> ResolveResult {
     let length = match this {
         Value::List(items) => items.len(),
@@ -164,7 +164,7 @@ fn length(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(length.try_into().unwrap_or(i64::MAX)))
 }
 
-/// The CEL function `replace`. The one of `kube-cel` allocates the result before the size can be charged.
+/// The CEL function `replace`. The implementation in `kube-cel` allocates the result before the size can be charged.
 fn replace(
     with: &FunctionContext<'_, '_>,
     This(text): This<Arc<String>>,
@@ -202,7 +202,7 @@ fn join(
 }
 
 fn range(with: &FunctionContext<'_, '_>, end: i64) -> ResolveResult {
-    let count = usize::try_from(end).map_err(|_| with.error("the end of a range must not be negative"))?;
+    let count = usize::try_from(end).map_err(|_| with.error("the end of `lists.range` is negative"))?;
     charge(with, count.saturating_mul(size_of::<Value>()))?;
     Ok((0..end).map(Value::Int).collect::<Vec<_>>().into())
 }

@@ -7,7 +7,7 @@
 //! use fake_apiserver_cel::{Budget, Expression, Scope, from_json};
 //!
 //! let expression = Expression::read("self.replicas <= 5").unwrap();
-//! let mut scope = Scope::new(&Budget::validation());
+//! let mut scope = Scope::new(&Budget::for_validation());
 //! scope.bind("self", from_json(&serde_json::json!({"replicas": 3})));
 //! assert_eq!(expression.evaluate(&scope), Ok(true.into()));
 //! ```

@@ -102,11 +102,11 @@ fn unescape(name: &str) -> Cow<'_, str> {
 /// The names used in an expression, collected while it is rewritten.
 #[derive(Default)]
 pub(super) struct Rewrite {
-    /// Free variables: not declared by a macro of the expression.
+    /// Free variables: variables that no macro of the expression declares.
     pub(super) variables: BTreeSet<String>,
     /// Member paths that are selected from free variables.
     pub(super) members: BTreeSet<Vec<String>>,
-    /// The error of the first unsupported call.
+    /// The error message for the first unsupported call in the expression.
     pub(super) unsupported: Option<String>,
     /// The expression uses regular expressions, whose parser recurses.
     pub(super) has_pattern: bool,
@@ -114,7 +114,7 @@ pub(super) struct Rewrite {
 }
 
 impl Rewrite {
-    /// Rewrites an expression; returns the number of nodes that are evaluated exactly once.
+    /// Rewrites an expression; returns the number of AST nodes that are evaluated exactly once.
     pub(super) fn visit(&mut self, tree: &mut IdedExpr) -> i64 {
         match take(&mut tree.expr) {
             Expr::Ident(name) => {
@@ -229,7 +229,7 @@ impl Rewrite {
             called.args[1] = text_literal(&unescape(field.inner()));
             op::OPT_INDEX.clone_into(&mut called.func_name);
         }
-        // The method form reports errors in the evaluation of its receiver; the function form would report a missing receiver.
+        // `x.size()` reports errors in the evaluation of `x`; `size(x)` would report a missing receiver instead.
         if called.func_name == "size" && called.target.is_none() {
             called.target = called.args.pop().map(Box::new);
         }
@@ -344,7 +344,7 @@ fn is_optional(operand: &IdedExpr) -> bool {
         .contains(&called.func_name.as_str())
 }
 
-/// Whether the result of an addition with this operand is not charged: numbers do not grow, and macro results are charged by element.
+/// Whether the result of an addition with this operand is not charged: numbers do not grow, and macro results are charged by list element.
 fn adds_little(operand: &IdedExpr) -> bool {
     match &operand.expr {
         Expr::Literal(LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_)) => true,

@@ -6,10 +6,10 @@ use super::functions::FUNCTIONS;
 use kube_cel::cel::{Context, ExecutionError, Value};
 use std::sync::Arc;
 
-/// Why an expression has no value.
+/// Why a CEL expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The evaluation failed with this message.
+    /// The evaluation of the expression failed with this message.
     Error(String),
     /// The evaluation exceeded its own cost limit.
     TooExpensive,
@@ -20,7 +20,7 @@ pub enum Failure {
 /// Maximum length of an evaluation error, in characters: some errors contain the invalid value.
 const ERROR: usize = 512;
 
-/// The variables and the budget for the evaluation of expressions.
+/// The variables and the cost budget for the evaluation of CEL expressions.
 pub struct Scope<'a> {
     pub(super) context: Context<'static>,
     pub(super) budget: Budget,
@@ -30,7 +30,7 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// A scope without variables, whose evaluations charge this budget.
+    /// A scope without variables. Evaluations in the scope charge `budget`.
     pub fn new(budget: &Budget) -> Self {
         let mut context = FUNCTIONS.new_inner_scope();
         context.add_variable_from_value(State::VARIABLE, Value::Opaque(budget.0.clone()));

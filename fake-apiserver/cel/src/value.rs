@@ -57,7 +57,7 @@ pub(super) fn to_json(value: &Value) -> Result<Json, String> {
         }
         other => {
             return Err(format!(
-                "a value of type {} cannot be converted to JSON",
+                "a CEL value of type {} cannot be converted to JSON",
                 other.type_of()
             ));
         }

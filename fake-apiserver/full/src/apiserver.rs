@@ -1,6 +1,6 @@
 //! The API server program: reads files, serves until SIGTERM or SIGINT, and writes a snapshot.
 
-use super::flags::{self, FlagValues, ParsedCommandLine};
+use super::flags::{self, FlagValues};
 use super::options::{self, FLAGS, IDLE};
 use super::{out, signals};
 use fake_apiserver::{
@@ -23,38 +23,28 @@ Flags:
 /// The file names of kube-apiserver's certificate and key in `--cert-dir`.
 const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
 
-/// Runs the program with these command line arguments.
+/// Runs the API server with these command line arguments, until SIGTERM or SIGINT.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
-    let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
-        Ok(ParsedCommandLine::Help) => {
-            out::stdout(&format!("{ABOUT}{}", flags::format_flags(&[FLAGS, IDLE])));
-            return ExitCode::SUCCESS;
-        }
-        Ok(ParsedCommandLine::Flags(typed)) if typed.is_on("version") => {
-            out::stdout("Kubernetes v1.36.0\n");
-            return ExitCode::SUCCESS;
-        }
-        Ok(ParsedCommandLine::Flags(typed)) => typed,
-        Err(why) => return failed(&why),
+    let typed = match flags::parse_or_exit(&[FLAGS, IDLE], ABOUT, "Kubernetes v1.36.0\n", arguments, 1) {
+        Ok(typed) => typed,
+        Err(ended) => return ended,
     };
     match serve(&typed).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => failed(&why),
+        Err(why) => {
+            out::stderr_line(&format!("Error: {why}"));
+            ExitCode::FAILURE
+        }
     }
 }
 
-fn failed(why: &str) -> ExitCode {
-    out::stderr_line(&format!("Error: {why}"));
-    ExitCode::FAILURE
-}
-
 async fn serve(typed: &FlagValues) -> Result<(), String> {
-    let address = options::address(typed)?;
+    let address = options::listen_address(typed)?;
     let listener = TcpListener::bind(address).await;
     let listener =
         listener.map_err(|why| format!("failed to listen on {address}: {why}; choose another port"))?;
     let listen = listener.local_addr().unwrap_or(address);
-    let authority = typed.last("client-ca-file").map(read).transpose()?;
+    let authority = typed.last("client-ca-file").map(read_file).transpose()?;
     let tls = Tls::of(&certificate(typed, listen)?, authority.as_deref());
     let tls = tls.map_err(|why| why.to_string())?;
     let options = ServerOptions {
@@ -63,15 +53,16 @@ async fn serve(typed: &FlagValues) -> Result<(), String> {
     };
     let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     if let Some(file) = typed.last("token-auth-file") {
-        let added = server.add_token_file(&read(file)?);
+        let added = server.add_token_file(&read_file(file)?);
         added.map_err(|why| format!("{file}: {why}"))?;
     }
     let snapshot = typed.last("snapshot").map(Path::new);
     if let Some(file) = snapshot.filter(|file| file.exists()) {
-        let restored = server.restore(&read(&file.display().to_string())?);
+        let restored = server.restore(&read_file(&file.display().to_string())?);
         restored.map_err(|why| format!("{}: {why}", file.display()))?;
     }
-    let ending = signals::termination().map_err(|why| format!("failed to install signal handlers: {why}"))?;
+    let ending =
+        signals::termination_signal().map_err(|why| format!("failed to install signal handlers: {why}"))?;
     out::stderr_line(&format!("Serving securely on {listen}"));
     let served = server.serve_tls(&tls, listener, ending).await;
     served.map_err(|why| format!("{listen}: {why}"))?;
@@ -81,20 +72,21 @@ async fn serve(typed: &FlagValues) -> Result<(), String> {
     Ok(())
 }
 
-fn read(file: &str) -> Result<String, String> {
+fn read_file(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|why| format!("{file}: {why}; name a file that can be read"))
 }
 
-/// Reads the keys, issuers and audiences of service account tokens, from the flags and key files.
+/// Reads the keys, issuers and audiences of service account tokens from the flags, and from the key files that the flags name.
 fn account_tokens(typed: &FlagValues) -> Result<AccountTokens, String> {
     let texts =
         |name: &str| -> Vec<String> { typed.split_values(name).into_iter().map(str::to_owned).collect() };
     let wrong = |file: &str, why: KeyError| format!("{file}: {why}");
     let signing = typed.last("service-account-signing-key-file");
-    let signing_key = signing.map(|file| SigningKey::from_pem(&read(file)?).map_err(|why| wrong(file, why)));
+    let signing_key =
+        signing.map(|file| SigningKey::from_pem(&read_file(file)?).map_err(|why| wrong(file, why)));
     let mut keys = Vec::new();
     for file in typed.split_values("service-account-key-file") {
-        keys.extend(PublicKey::all_from_pem(&read(file)?).map_err(|why| wrong(file, why))?);
+        keys.extend(PublicKey::all_from_pem(&read_file(file)?).map_err(|why| wrong(file, why))?);
     }
     let mut issuers = texts("service-account-issuer");
     if issuers.is_empty() {
@@ -124,8 +116,8 @@ fn certificate(typed: &FlagValues, listen: SocketAddr) -> Result<Certificate, St
         .filter(|files| is_named || files.iter().all(|file| file.exists()))
     {
         return Ok(Certificate {
-            chain_pem: read(&chain.display().to_string())?,
-            key_pem: read(&key.display().to_string())?,
+            chain_pem: read_file(&chain.display().to_string())?,
+            key_pem: read_file(&key.display().to_string())?,
         });
     }
     let made = Certificate::generate(listen.ip()).map_err(|why| why.to_string())?;

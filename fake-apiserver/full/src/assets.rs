@@ -1,4 +1,4 @@
-//! The command `envtest-assets FOLDER`: installs this program in a folder under the names that envtest starts.
+//! The command `envtest-assets FOLDER`: installs this program in the folder as `etcd` and as `kube-apiserver`, which envtest starts.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use super::out;
 
 pub(super) const COMMAND: &str = "envtest-assets";
-/// The name under which this program acts as etcd.
+/// The file name under which this program acts as etcd.
 pub(super) const ETCD: &str = "etcd";
-/// The names of the programs that envtest starts.
+/// The file names of the programs that envtest starts.
 const NAMES: [&str; 2] = [ETCD, "kube-apiserver"];
 
-/// Installs the programs and prints the variable `KUBEBUILDER_ASSETS`.
+/// Installs this program as etcd and kube-apiserver, and prints the variable `KUBEBUILDER_ASSETS`.
 pub(super) fn main(arguments: &[String]) -> ExitCode {
     let [folder] = arguments else {
         out::stderr_line(&format!(

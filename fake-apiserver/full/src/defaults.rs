@@ -35,7 +35,7 @@ const IS_DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 /// The annotation that named the IngressClass before the field `ingressClassName` existed.
 const INGRESS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// Sets the newest default IngressClass for ingresses without a class.
+/// Sets the newest default IngressClass for Ingresses that name no IngressClass.
 pub(crate) struct DefaultIngressClass;
 
 impl AdmissionPlugin for DefaultIngressClass {
@@ -68,7 +68,7 @@ impl AdmissionPlugin for DefaultIngressClass {
     }
 }
 
-/// Rejects services that add external IPs; an update may retain those of the old service.
+/// Rejects services that add external IPs; an update may retain external IPs of the old service.
 pub(crate) struct DenyServiceExternalIps;
 
 impl AdmissionPlugin for DenyServiceExternalIps {

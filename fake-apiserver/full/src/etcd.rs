@@ -1,6 +1,6 @@
 //! An etcd without storage: listens on the client URL and responds to health checks.
 
-use super::flags::{self, Flag, FlagKind, ParsedCommandLine};
+use super::flags::{self, Flag, boolean_flag, value_flag};
 use super::{out, signals};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -21,50 +21,31 @@ Usage:
 Flags:
 ";
 
-const fn flag(name: &'static str, kind: FlagKind, about: &'static str) -> Flag {
-    Flag { name, kind, about }
-}
-
 const FLAGS: &[Flag] = &[
-    flag("advertise-client-urls", FlagKind::Value, ""),
-    flag("data-dir", FlagKind::Value, ""),
-    flag("initial-advertise-peer-urls", FlagKind::Value, ""),
-    flag("initial-cluster", FlagKind::Value, ""),
-    flag("initial-cluster-state", FlagKind::Value, ""),
-    flag("initial-cluster-token", FlagKind::Value, ""),
-    flag(
-        "listen-client-urls",
-        FlagKind::Value,
-        "URLs on which health checks are answered.",
-    ),
-    flag("listen-peer-urls", FlagKind::Value, ""),
-    flag("log-level", FlagKind::Value, ""),
-    flag("logger", FlagKind::Value, ""),
-    flag("name", FlagKind::Value, ""),
-    flag("quota-backend-bytes", FlagKind::Value, ""),
-    flag("unsafe-no-fsync", FlagKind::Switch, ""),
-    flag("version", FlagKind::Switch, "Print the version."),
+    value_flag("advertise-client-urls", ""),
+    value_flag("data-dir", ""),
+    value_flag("initial-advertise-peer-urls", ""),
+    value_flag("initial-cluster", ""),
+    value_flag("initial-cluster-state", ""),
+    value_flag("initial-cluster-token", ""),
+    value_flag("listen-client-urls", "URLs on which health checks are answered."),
+    value_flag("listen-peer-urls", ""),
+    value_flag("log-level", ""),
+    value_flag("logger", ""),
+    value_flag("name", ""),
+    value_flag("quota-backend-bytes", ""),
+    boolean_flag("unsafe-no-fsync", ""),
+    boolean_flag("version", "Print the version."),
 ];
 
-/// Runs the program with these command line arguments.
+/// Runs the etcd without storage with these command line arguments.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     // etcd's flags may start with a single dash.
     let arguments: Vec<String> = arguments.iter().map(|word| with_double_dash(word)).collect();
-    let typed = match flags::parse(&[FLAGS], &arguments) {
-        Ok(ParsedCommandLine::Help) => {
-            out::stdout(&format!("{ABOUT}{}", flags::format_flags(&[FLAGS])));
-            return ExitCode::SUCCESS;
-        }
-        Ok(ParsedCommandLine::Flags(typed)) => typed,
-        Err(why) => {
-            out::stderr_line(&format!("Error: {why}"));
-            return ExitCode::from(2);
-        }
+    let typed = match flags::parse_or_exit(&[FLAGS], ABOUT, "etcd Version: 3.6.0\n", &arguments, 2) {
+        Ok(typed) => typed,
+        Err(ended) => return ended,
     };
-    if typed.is_on("version") {
-        out::stdout("etcd Version: 3.6.0\n");
-        return ExitCode::SUCCESS;
-    }
     let url = typed
         .last("listen-client-urls")
         .unwrap_or("http://127.0.0.1:2379");
@@ -93,7 +74,8 @@ async fn serve(url: &str) -> Result<(), String> {
     let address = address.trim_end_matches('/').replace("localhost", "127.0.0.1");
     let listener = TcpListener::bind(&address).await;
     let listener = listener.map_err(|why| format!("{url}: {why}; choose another port"))?;
-    let ending = signals::termination().map_err(|why| format!("failed to install signal handlers: {why}"))?;
+    let ending =
+        signals::termination_signal().map_err(|why| format!("failed to install signal handlers: {why}"))?;
     let address = listener
         .local_addr()
         .map_or(address, |address| address.to_string());

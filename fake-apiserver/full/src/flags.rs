@@ -1,20 +1,34 @@
 //! Command lines in the syntax of pflag: `--name=value`, `--name value`, and `--name` for boolean flags.
 //!
-//! Does not know which flags exist.
+//! Does not know which flags exist, except `--help` and `--version`.
 
+use super::out;
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 
-/// A flag that the program knows.
+/// A command line flag that a program accepts.
 pub(super) struct Flag {
     pub(super) name: &'static str,
-    pub(super) kind: FlagKind,
+    kind: FlagKind,
     /// The help text; empty for flags that are accepted without effect.
     pub(super) about: &'static str,
 }
 
+/// A flag that takes a value.
+pub(super) const fn value_flag(name: &'static str, about: &'static str) -> Flag {
+    let kind = FlagKind::Value;
+    Flag { name, kind, about }
+}
+
+/// A boolean flag.
+pub(super) const fn boolean_flag(name: &'static str, about: &'static str) -> Flag {
+    let kind = FlagKind::Switch;
+    Flag { name, kind, about }
+}
+
 /// Whether a flag takes a value or is boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FlagKind {
+enum FlagKind {
     /// The flag requires a value: `--name=value` or `--name value`.
     Value,
     /// A boolean flag: `true`, `false`, or no value, which means `true`.
@@ -27,14 +41,34 @@ pub(super) struct FlagValues(BTreeMap<&'static str, Vec<String>>);
 
 /// The result of parsing a command line.
 #[derive(Debug)]
-pub(super) enum ParsedCommandLine {
+enum ParsedCommandLine {
     /// `--help` was given.
     Help,
     Flags(FlagValues),
 }
 
+/// Parses a command line. The error is the exit code, after the help, the version or an error was printed.
+pub(super) fn parse_or_exit(
+    known: &[&'static [Flag]],
+    about: &str,
+    version: &str,
+    arguments: &[String],
+    usage_error: u8,
+) -> Result<FlagValues, ExitCode> {
+    match parse(known, arguments) {
+        Ok(ParsedCommandLine::Help) => out::stdout(&format!("{about}{}", format_flags(known))),
+        Ok(ParsedCommandLine::Flags(typed)) if typed.is_on("version") => out::stdout(version),
+        Ok(ParsedCommandLine::Flags(typed)) => return Ok(typed),
+        Err(why) => {
+            out::stderr_line(&format!("Error: {why}"));
+            return Err(ExitCode::from(usage_error));
+        }
+    }
+    Err(ExitCode::SUCCESS)
+}
+
 /// Parses a command line. The error is the message for the user.
-pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<ParsedCommandLine, String> {
+fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<ParsedCommandLine, String> {
     let mut typed = FlagValues::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -96,7 +130,7 @@ impl FlagValues {
         self.last(name).and_then(parse_bool).unwrap_or_default()
     }
 
-    /// All values of a flag. A value may contain several, separated by commas.
+    /// All values of a flag. Each occurrence of the flag may contain several values, separated by commas.
     pub(super) fn split_values(&self, name: &str) -> Vec<&str> {
         let all = self.0.get(name).into_iter().flatten();
         let all = all.flat_map(|value| value.split(','));
@@ -117,7 +151,7 @@ impl FlagValues {
 }
 
 /// The list of flags in the output of `--help`.
-pub(super) fn format_flags(known: &[&'static [Flag]]) -> String {
+fn format_flags(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
         let value = if flag.kind == FlagKind::Value {
             " string"
@@ -138,18 +172,7 @@ pub(super) fn format_flags(known: &[&'static [Flag]]) -> String {
 mod tests {
     use super::*;
 
-    const KNOWN: &[&[Flag]] = &[&[
-        Flag {
-            name: "port",
-            kind: FlagKind::Value,
-            about: "",
-        },
-        Flag {
-            name: "on",
-            kind: FlagKind::Switch,
-            about: "",
-        },
-    ]];
+    const KNOWN: &[&[Flag]] = &[&[value_flag("port", ""), boolean_flag("on", "")]];
 
     fn read(words: &[&str]) -> Result<ParsedCommandLine, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

@@ -23,7 +23,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// The extensions of this crate, of custom resources and of admission webhooks. Admission plugins run in the order of kube-apiserver.
+/// All extensions of the API server: this crate, custom resources, and admission webhooks. Admission plugins run in kube-apiserver's order.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
         resources: kinds::definitions(),

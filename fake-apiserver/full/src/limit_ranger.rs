@@ -11,7 +11,7 @@ use fake_apiserver::quantity::Quantity;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The annotation that lists the applied defaults.
+/// The annotation in which LimitRanger lists the requests and limits that it set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 pub(crate) struct LimitRanger;
@@ -52,7 +52,7 @@ impl AdmissionPlugin for LimitRanger {
     }
 }
 
-fn ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
+fn limit_ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
     let kind = txn.kind("", "limitranges");
     kind.map_or_else(Vec::new, |kind| {
         txn.objects(&kind, Some(metadata::text(object, "namespace")))
@@ -61,7 +61,7 @@ fn ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
 
 /// Sets the default requests and limits of a pod's containers.
 fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
-    for range in ranges(txn, pod) {
+    for range in limit_ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
         for limit in list(&range.value()["spec"]["limits"])
             .iter()
@@ -77,7 +77,7 @@ fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
         ] {
             for container in json::entries(pod, place) {
                 let own = string(container, "name").to_owned();
-                let resources = json::slot(container, "resources");
+                let resources = json::member_or_insert_null(container, "resources");
                 for (side, amounts, word) in
                     [("requests", &requests, "request"), ("limits", &limits, "limit")]
                 {
@@ -90,20 +90,20 @@ fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
         }
         if !given.is_empty() {
             let text = format!("LimitRanger plugin set: {}", given.join("; "));
-            json::member(json::slot(pod, "metadata"), "annotations")
+            json::member(json::member_or_insert_null(pod, "metadata"), "annotations")
                 .insert(ANNOTATION.to_owned(), text.into());
         }
     }
 }
 
-/// Overwrites the quantities in `under` with those in `over`.
+/// Copies the quantities of `over` to `under`, and overwrites quantities of the same resource.
 fn overwrite_quantities(under: &mut Value, over: &Value) {
     for (name, amount) in over.as_object().into_iter().flatten() {
         under[name] = amount.clone();
     }
 }
 
-/// Sets the quantities that are missing in `resources`; returns the names of the resources that were set.
+/// Sets the `amounts` that the `side` (`requests` or `limits`) of `resources` lacks; returns the resource names that were set.
 fn set_missing_quantities(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     let mut new = Vec::new();
     for (name, amount) in amounts.as_object().into_iter().flatten() {
@@ -116,14 +116,14 @@ fn set_missing_quantities(resources: &mut Value, side: &str, amounts: &Value) ->
     new
 }
 
-/// Rejects objects outside the bounds of a LimitRange.
+/// Rejects pods and PVCs outside the bounds of a LimitRange.
 fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Status> {
-    for range in ranges(txn, object) {
+    for range in limit_ranges(txn, object) {
         let mut errors = Vec::new();
         for limit in list(&range.value()["spec"]["limits"]) {
             check_limit(kind, limit, object, &mut errors);
         }
-        // Removes duplicate errors.
+        // Several LimitRanges can cause equal errors; duplicates are removed.
         let mut seen: Vec<String> = Vec::new();
         errors.retain(|error| {
             !seen.contains(error) && {
@@ -177,7 +177,7 @@ fn check_limit(kind: &Kind, limit: &Value, object: &Value, errors: &mut Vec<Stri
     }
 }
 
-/// Checks minimum, maximum, and the ratio of limit to request.
+/// Checks requests and limits against minimum, maximum, and maximum ratio of limit to request.
 fn check_bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
@@ -205,8 +205,8 @@ fn check_bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String
             (None, _) => Some(format!("{text}, but no request is specified or request is 0")),
             (_, None) => Some(format!("{text}, but no limit is specified or limit is 0")),
             (Some(request), Some(limit)) => {
-                let ratio = limit.ratio(&request);
-                (ratio > bound.ratio(&Quantity::from_integer(1)))
+                let ratio = limit.divide_to_float(&request);
+                (ratio > bound.divide_to_float(&Quantity::from_integer(1)))
                     .then(|| format!("{text}, but provided ratio is {ratio:.6}"))
             }
         });
@@ -229,7 +229,7 @@ fn check_minimum(
     }
 }
 
-/// Checks minimum and maximum of a PVC, which has storage requests but no limits.
+/// Checks the storage request of a PVC against minimum and maximum. A PVC has no limits.
 fn check_claim(limit: &Value, requests: &Amounts, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {

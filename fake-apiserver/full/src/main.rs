@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => {
             out::stderr_line(&format!(
-                "Error: the runtime does not start: {error}; check the limits of the process"
+                "Error: the tokio runtime does not start: {error}; check the limits of the process"
             ));
             return ExitCode::FAILURE;
         }

@@ -1,181 +1,156 @@
 //! The flags of kube-apiserver and their mapping to server options.
 //!
-//! Flags whose effect is not needed here are accepted, so that existing command lines work. Flags that would change responses in an
+//! Flags whose effect this server does not need are accepted, so that existing command lines work. Flags that would change responses in an
 //! unsupported way are rejected.
 
-use super::flags::{Flag, FlagKind, FlagValues};
+use super::flags::{Flag, FlagValues, boolean_flag, value_flag};
 use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-const fn value(name: &'static str, about: &'static str) -> Flag {
-    Flag {
-        name,
-        kind: FlagKind::Value,
-        about,
-    }
-}
-
-const fn switch(name: &'static str) -> Flag {
-    Flag {
-        name,
-        kind: FlagKind::Switch,
-        about: "",
-    }
-}
-
-const fn ignored(name: &'static str) -> Flag {
-    value(name, "")
+const fn ignored_flag(name: &'static str) -> Flag {
+    value_flag(name, "")
 }
 
 /// Flags that change how the server behaves.
 pub(super) const FLAGS: &[Flag] = &[
-    Flag {
-        name: "allow-privileged",
-        kind: FlagKind::Switch,
-        about: "Allow privileged containers.",
-    },
-    Flag {
-        name: "allow-remote-webhooks",
-        kind: FlagKind::Switch,
-        about: "Call webhooks at any address, not only at loopback addresses.",
-    },
-    value(
+    boolean_flag("allow-privileged", "Allow privileged containers."),
+    boolean_flag(
+        "allow-remote-webhooks",
+        "Call webhooks at any address, not only at loopback addresses.",
+    ),
+    value_flag(
         "advertise-address",
         "The address in the endpoints of the service default/kubernetes.",
     ),
-    value(
+    value_flag(
         "authorization-mode",
         "AlwaysAllow, RBAC, or Node,RBAC; the Node authorizer is not implemented, so nodes need RBAC roles.",
     ),
-    value(
+    value_flag(
         "bind-address",
         "The address to listen on, 127.0.0.1 by default; 0.0.0.0 listens on all interfaces.",
     ),
-    value(
+    value_flag(
         "cert-dir",
         "The folder with apiserver.crt and apiserver.key; missing files are created.",
     ),
-    value(
+    value_flag(
         "client-ca-file",
         "The CA certificates that verify client certificates.",
     ),
-    value(
+    value_flag(
         "api-audiences",
         "Accepted audiences of service account tokens; the issuers by default.",
     ),
-    value("disable-admission-plugins", "Admission plugins to disable."),
-    value("enable-admission-plugins", "Admission plugins to enable."),
-    value("event-ttl", "How long Event objects are retained, such as 1h."),
-    value(
+    value_flag("disable-admission-plugins", "Admission plugins to disable."),
+    value_flag("enable-admission-plugins", "Admission plugins to enable."),
+    value_flag("event-ttl", "How long Event objects are retained, such as 1h."),
+    value_flag(
         "max-mutating-requests-inflight",
         "Limit of concurrent mutating requests.",
     ),
-    value(
+    value_flag(
         "max-requests-inflight",
         "Limit of concurrent non-mutating requests.",
     ),
-    value(
+    value_flag(
         "request-timeout",
         "Timeout of requests other than watches, such as 60s.",
     ),
-    value("secure-port", "The port to listen on; 0 selects a free port."),
-    value(
+    value_flag("secure-port", "The port to listen on; 0 selects a free port."),
+    value_flag(
         "service-account-issuer",
         "Issuer of service account tokens; further values are also accepted issuers.",
     ),
-    value(
+    value_flag(
         "service-account-key-file",
         "Public keys that verify service account tokens; can be repeated.",
     ),
-    value(
+    value_flag(
         "service-account-signing-key-file",
         "The private key that signs service account tokens.",
     ),
-    value("service-cluster-ip-range", "The CIDR of service cluster IPs."),
-    value("service-node-port-range", "The port range of NodePort services."),
-    value(
+    value_flag("service-cluster-ip-range", "The CIDR of service cluster IPs."),
+    value_flag("service-node-port-range", "The port range of NodePort services."),
+    value_flag(
         "snapshot",
         "File from which objects are restored at start, and to which they are written at exit.",
     ),
-    value("tls-cert-file", "The serving certificate, in PEM."),
-    value("tls-private-key-file", "The private key of --tls-cert-file."),
-    value(
+    value_flag("tls-cert-file", "The serving certificate, in PEM."),
+    value_flag("tls-private-key-file", "The private key of --tls-cert-file."),
+    value_flag(
         "token-auth-file",
         "CSV file of tokens: token, user, UID and groups.",
     ),
-    Flag {
-        name: "version",
-        kind: FlagKind::Switch,
-        about: "Print the version.",
-    },
+    boolean_flag("version", "Print the version."),
 ];
 
-/// Flags that are accepted without effect.
+/// Flags of kube-apiserver that are accepted without effect.
 pub(super) const IDLE: &[Flag] = &[
-    switch("anonymous-auth"),
-    ignored("audit-log-format"),
-    ignored("audit-log-maxage"),
-    ignored("audit-log-maxbackup"),
-    ignored("audit-log-maxsize"),
-    ignored("audit-log-path"),
-    ignored("audit-policy-file"),
-    ignored("cors-allowed-origins"),
-    ignored("default-not-ready-toleration-seconds"),
-    ignored("default-unreachable-toleration-seconds"),
-    ignored("default-watch-cache-size"),
-    ignored("emulated-version"),
-    switch("enable-aggregator-routing"),
-    switch("enable-bootstrap-token-auth"),
-    switch("enable-garbage-collector"),
-    switch("enable-priority-and-fairness"),
-    ignored("encryption-provider-config"),
-    ignored("endpoint-reconciler-type"),
-    ignored("etcd-cafile"),
-    ignored("etcd-certfile"),
-    ignored("etcd-compaction-interval"),
-    ignored("etcd-keyfile"),
-    ignored("etcd-prefix"),
-    ignored("etcd-servers"),
-    ignored("etcd-servers-overrides"),
-    ignored("external-hostname"),
-    ignored("feature-gates"),
-    ignored("goaway-chance"),
-    ignored("http2-max-streams-per-connection"),
-    ignored("kubelet-certificate-authority"),
-    ignored("kubelet-client-certificate"),
-    ignored("kubelet-client-key"),
-    ignored("kubelet-preferred-address-types"),
-    ignored("kubelet-timeout"),
-    ignored("livez-grace-period"),
-    ignored("log-flush-frequency"),
-    ignored("logging-format"),
-    ignored("min-request-timeout"),
-    switch("profiling"),
-    ignored("proxy-client-cert-file"),
-    ignored("proxy-client-key-file"),
-    ignored("requestheader-allowed-names"),
-    ignored("requestheader-client-ca-file"),
-    ignored("requestheader-extra-headers-prefix"),
-    ignored("requestheader-group-headers"),
-    ignored("requestheader-username-headers"),
-    ignored("runtime-config"),
-    ignored("service-account-jwks-uri"),
-    switch("service-account-lookup"),
-    ignored("service-account-max-token-expiration"),
-    ignored("shutdown-delay-duration"),
-    ignored("storage-backend"),
-    ignored("storage-media-type"),
-    ignored("tls-cipher-suites"),
-    ignored("tls-min-version"),
-    ignored("v"),
-    ignored("vmodule"),
-    switch("watch-cache"),
-    ignored("watch-cache-sizes"),
+    boolean_flag("anonymous-auth", ""),
+    ignored_flag("audit-log-format"),
+    ignored_flag("audit-log-maxage"),
+    ignored_flag("audit-log-maxbackup"),
+    ignored_flag("audit-log-maxsize"),
+    ignored_flag("audit-log-path"),
+    ignored_flag("audit-policy-file"),
+    ignored_flag("cors-allowed-origins"),
+    ignored_flag("default-not-ready-toleration-seconds"),
+    ignored_flag("default-unreachable-toleration-seconds"),
+    ignored_flag("default-watch-cache-size"),
+    ignored_flag("emulated-version"),
+    boolean_flag("enable-aggregator-routing", ""),
+    boolean_flag("enable-bootstrap-token-auth", ""),
+    boolean_flag("enable-garbage-collector", ""),
+    boolean_flag("enable-priority-and-fairness", ""),
+    ignored_flag("encryption-provider-config"),
+    ignored_flag("endpoint-reconciler-type"),
+    ignored_flag("etcd-cafile"),
+    ignored_flag("etcd-certfile"),
+    ignored_flag("etcd-compaction-interval"),
+    ignored_flag("etcd-keyfile"),
+    ignored_flag("etcd-prefix"),
+    ignored_flag("etcd-servers"),
+    ignored_flag("etcd-servers-overrides"),
+    ignored_flag("external-hostname"),
+    ignored_flag("feature-gates"),
+    ignored_flag("goaway-chance"),
+    ignored_flag("http2-max-streams-per-connection"),
+    ignored_flag("kubelet-certificate-authority"),
+    ignored_flag("kubelet-client-certificate"),
+    ignored_flag("kubelet-client-key"),
+    ignored_flag("kubelet-preferred-address-types"),
+    ignored_flag("kubelet-timeout"),
+    ignored_flag("livez-grace-period"),
+    ignored_flag("log-flush-frequency"),
+    ignored_flag("logging-format"),
+    ignored_flag("min-request-timeout"),
+    boolean_flag("profiling", ""),
+    ignored_flag("proxy-client-cert-file"),
+    ignored_flag("proxy-client-key-file"),
+    ignored_flag("requestheader-allowed-names"),
+    ignored_flag("requestheader-client-ca-file"),
+    ignored_flag("requestheader-extra-headers-prefix"),
+    ignored_flag("requestheader-group-headers"),
+    ignored_flag("requestheader-username-headers"),
+    ignored_flag("runtime-config"),
+    ignored_flag("service-account-jwks-uri"),
+    boolean_flag("service-account-lookup", ""),
+    ignored_flag("service-account-max-token-expiration"),
+    ignored_flag("shutdown-delay-duration"),
+    ignored_flag("storage-backend"),
+    ignored_flag("storage-media-type"),
+    ignored_flag("tls-cipher-suites"),
+    ignored_flag("tls-min-version"),
+    ignored_flag("v"),
+    ignored_flag("vmodule"),
+    boolean_flag("watch-cache", ""),
+    ignored_flag("watch-cache-sizes"),
 ];
 
-pub(super) fn address(typed: &FlagValues) -> Result<SocketAddr, String> {
+pub(super) fn listen_address(typed: &FlagValues) -> Result<SocketAddr, String> {
     let ip: IpAddr = typed
         .parsed("bind-address")?
         .unwrap_or(Ipv4Addr::LOCALHOST.into());
@@ -183,7 +158,7 @@ pub(super) fn address(typed: &FlagValues) -> Result<SocketAddr, String> {
     Ok((ip, port).into())
 }
 
-/// Converts the flags to server options. The caller has read the files that the flags name.
+/// Converts the flags to server options. The caller has already read the files that the flags name.
 pub(super) fn server_options(
     typed: &FlagValues,
     listen: SocketAddr,

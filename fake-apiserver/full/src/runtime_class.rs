@@ -58,7 +58,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> 
     Err(forbidden(kind, pod, why))
 }
 
-/// Sets the overhead, node selector and tolerations that the pod's RuntimeClass defines.
+/// Copies the overhead, node selector and tolerations of the RuntimeClass to a pod that names the RuntimeClass.
 fn apply_runtime_class(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
     let class = find_runtime_class(txn, &name);
@@ -76,7 +76,7 @@ fn apply_runtime_class(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> R
 
 fn set_overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Status> {
     let own = &pod["spec"]["overhead"];
-    let is_set = json::pairs(own).next().is_some();
+    let is_set = json::string_members(own).next().is_some();
     if !fixed.is_null() {
         if is_set && Amounts::read(own) != Amounts::read(fixed) {
             return Err(forbidden(kind, pod, OVERHEAD));
@@ -87,7 +87,7 @@ fn set_overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Statu
 }
 
 fn set_scheduling(kind: &Kind, pod: &mut Value, scheduling: &Value) -> Result<(), Status> {
-    for (key, wanted) in json::pairs(&scheduling["nodeSelector"]) {
+    for (key, wanted) in json::string_members(&scheduling["nodeSelector"]) {
         let own = pod["spec"]["nodeSelector"][key].as_str();
         if let Some(own) = own.filter(|own| *own != wanted) {
             let why = format!(

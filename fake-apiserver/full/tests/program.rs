@@ -27,7 +27,7 @@ impl Authority {
         )
     }
 
-    /// Certificate and key of a user, in PEM.
+    /// Certificate and key of a user, in PEM, signed by the test CA.
     fn user(&self, name: &str, groups: &[&str]) -> (String, String) {
         let mut params = CertificateParams::default();
         params.distinguished_name = rcgen::DistinguishedName::new();
@@ -44,7 +44,7 @@ impl Authority {
     }
 }
 
-/// The first line that the program writes to stderr; it contains the address.
+/// The first line that the API server program writes to stderr; it contains the address.
 fn first_line(child: &mut Child) -> String {
     let reported = child.stderr.take().expect("stderr is piped");
     let mut lines = BufReader::new(reported).lines();
@@ -52,7 +52,7 @@ fn first_line(child: &mut Child) -> String {
     line.expect("stderr is UTF-8")
 }
 
-/// The program in a child process, with the address on which it listens.
+/// The API server program in a child process, with the address on which it listens.
 struct Running {
     child: Child,
     address: SocketAddr,
@@ -97,7 +97,7 @@ impl Running {
         Client::try_from(config).expect("the client configuration is valid")
     }
 
-    /// Sends SIGTERM, as envtest does, and waits for the exit code.
+    /// Sends SIGTERM to the program, as envtest does, and waits for the exit code.
     fn terminate(mut self) -> Option<i32> {
         let requested = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
@@ -111,7 +111,7 @@ impl Running {
 /// Kills the program if a test fails before it stops the program.
 impl Drop for Running {
     fn drop(&mut self) {
-        // An error means that the program has exited already.
+        // An error means that the program has already exited.
         self.child.kill().ok();
         self.child.wait().ok();
     }
@@ -222,7 +222,7 @@ async fn client_certificates_authenticate_and_snapshots_restore_objects() {
     assert_eq!(running.terminate(), Some(0));
 }
 
-/// Creates a service account and returns a token for it.
+/// Creates a service account and returns a token of the account.
 async fn token_of_an_account(admin: &Client) -> String {
     let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("a valid account");
     let accounts = Api::<ServiceAccount>::default_namespaced(admin.clone());
@@ -417,7 +417,7 @@ fn envtest_assets_installs_working_programs() {
         ended.expect("the program starts")
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    // The second iteration tests that existing files are replaced.
+    // The second iteration tests that files of the first iteration are replaced.
     for _ in 0..2 {
         let written = run(
             Path::new(PROGRAM),

@@ -30,13 +30,13 @@ pub struct Usage {
     pub namespace: String,
     /// The non-resource path; empty for a resource.
     pub path: String,
-    /// Number of requests with this permission that were allowed.
+    /// Number of allowed requests that required this permission.
     pub allowed: u64,
     /// Number of requests that were denied because the user lacks this permission.
     pub denied: u64,
 }
 
-/// The log of a server. Entries are indexed by a hash of their attributes, so that recording a permission again copies nothing.
+/// The permission log of a server. Entries are indexed by a hash of their attributes, so that recording a permission again copies nothing.
 #[derive(Default)]
 pub(crate) struct UsageLog {
     hasher: RandomState,
@@ -50,7 +50,7 @@ struct Entries {
 }
 
 impl UsageLog {
-    /// Records a decision. A full log only counts requests with a permission that it already contains.
+    /// Records an authorization decision. A full log only counts requests with a permission that the log already contains.
     pub(crate) fn record(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
         let (target, verb) = (attributes.target, attributes.verb);
         let hash = match target {
@@ -87,7 +87,7 @@ impl UsageLog {
         entries.count += usize::from(is_new);
     }
 
-    /// All entries in a fixed order.
+    /// All entries of the usage log in a fixed order.
     pub(crate) fn list(&self) -> Vec<Usage> {
         let mut all: Vec<Usage> = self.entries.lock().by_hash.values().flatten().cloned().collect();
         all.sort_by(|one, other| one.key().cmp(&other.key()));
@@ -257,7 +257,7 @@ fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     merged.into_iter().map(rule).collect()
 }
 
-/// A role and its binding. If the namespace is empty, a ClusterRole and ClusterRoleBinding.
+/// A role and its binding. With an empty namespace: a ClusterRole and a ClusterRoleBinding.
 fn role(name: &str, namespace: &str, rules: &[PolicyRule], user: &str) -> [Value; 2] {
     let prefix = if namespace.is_empty() { "Cluster" } else { "" };
     let mut metadata = json!({"name": name});

@@ -1,7 +1,7 @@
-//! Dynamic admission: the interface of webhooks and policies, as configured by objects of admissionregistration.k8s.io.
+//! Dynamic admission: the interface of admission webhooks and policies, which objects of admissionregistration.k8s.io configure.
 //!
-//! Owns admission requests and their session. Other crates match requests, call webhooks and evaluate policies. Sends no
-//! requests, does not know verbs, and reads the state only through `StateReader`.
+//! Owns admission requests and the admission session. Other crates match admission requests, call webhooks and evaluate policies. Sends no
+//! HTTP requests, does not know verbs, and reads the state of the server only through `StateReader`.
 
 mod policies;
 mod registry;

@@ -21,8 +21,8 @@ pub trait Policies: Debug + Send + Sync {
     /// Whether any policy may match requests for this resource and subresource.
     fn may_match_resource(&self, kind: &Kind, part: Part) -> bool;
 
-    /// Runs the mutating policies on an object, or only the policies in `only`, which are due for reinvocation. `None` if there are no
-    /// mutating policies.
+    /// Runs all mutating policies on an object or, for a reinvocation, only the policies in `only`. Returns `None` if no mutating policies
+    /// are configured.
     fn mutate(
         &self,
         context: &PolicyContext<'_>,
@@ -30,29 +30,29 @@ pub trait Policies: Debug + Send + Sync {
         only: Option<&BTreeSet<String>>,
     ) -> Option<Result<Mutated, Status>>;
 
-    /// Runs validating policies; returns warnings.
+    /// Runs the validating policies. Returns their decision about the request, and warnings for the client.
     fn validate(&self, context: &PolicyContext<'_>) -> (Result<(), Status>, Vec<String>);
 }
 
-/// The object after mutating policies, and the policies that may have to run again.
+/// Result of the mutating policies: the changed object, and the policies to reinvoke.
 pub struct Mutated {
     /// The object after the last mutation.
     pub object: Value,
-    /// Whether a policy changed the object; then built-in admission runs again.
+    /// Whether a policy changed the object. If so, built-in admission runs again on the changed object.
     pub changed: bool,
-    /// Policies to reinvoke because a later policy changed the object. Each key consists of policy, binding and parameter.
+    /// Policies to reinvoke because a later policy changed the object. Each string consists of policy, binding and parameter.
     pub reinvoke: BTreeSet<String>,
-    /// Policies to reinvoke if a webhook or the server changes the object afterwards.
+    /// Policies to reinvoke if a webhook or the server changes the object after all policies have run.
     pub reinvoke_if_changed: BTreeSet<String>,
 }
 
-/// What policies can read while they are evaluated for one request.
+/// What policies can read while they are evaluated for one admission request.
 pub struct PolicyContext<'a> {
     /// The request to admit, with the new and the old object.
     pub request: &'a AdmissionRequest,
     /// The user of the request, and its options such as `CreateOptions`.
     pub requester: &'a Requester,
-    /// Reads objects, served resources and permissions.
+    /// Reads stored objects, served resources and permissions.
     pub state: &'a dyn StateReader,
     /// Converts the objects of the request between versions.
     pub conversion: &'a dyn VersionConversion,

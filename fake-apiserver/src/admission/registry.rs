@@ -1,4 +1,4 @@
-//! The configured webhooks and policies.
+//! The configured admission webhooks and policies.
 //!
 //! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store: callers pass the
 //! objects.
@@ -60,14 +60,14 @@ impl Registry {
 }
 
 impl RegistryCache {
-    /// Invalidates the registry after a change of webhook or policy objects. Called while the state is locked.
+    /// Marks the cached registry as outdated, after a change of webhook or policy objects. Called while the state is locked.
     pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The registry; `None` if it is empty. Calls `read` only to rebuild an outdated registry.
+    /// The current webhooks and policies; `None` if none are configured. Calls `read` only to rebuild an outdated registry.
     pub(crate) fn current(&self, read: impl FnOnce() -> Registry) -> Option<Arc<Registry>> {
-        // The counter is read before the objects, so that a concurrent change makes the new registry outdated.
+        // `changes` is read before the webhook and policy objects, so that a concurrent object change makes the new registry outdated.
         let changes = self.changes.load(Ordering::Acquire);
         if changes == 0 {
             return None;

@@ -40,7 +40,7 @@ pub enum Phase {
     Reinvoke(BTreeSet<usize>),
     /// Validating admission: webhooks and policies may only reject the request.
     Validating,
-    /// Both mutating and validating webhooks, called for a deletion.
+    /// Admission of a deletion: mutating and validating webhooks are called in one step.
     Delete,
 }
 
@@ -65,7 +65,7 @@ pub struct AdmissionRequest {
 pub struct Requester {
     /// The authenticated or impersonated user.
     pub user: Arc<User>,
-    /// The request options, such as `CreateOptions`, without their kind.
+    /// The request options, such as those of `CreateOptions`, without `kind` and `apiVersion`.
     pub options: Value,
 }
 
@@ -115,7 +115,7 @@ impl AdmissionTarget {
 }
 
 impl AdmissionRequest {
-    /// Whether both requests have the same target, phase and operation, and equal objects.
+    /// Whether two admission requests have the same target, phase and operation, and equal objects.
     pub(super) fn equals(&self, other: &Self) -> bool {
         let same_old = match (&self.old, &other.old) {
             (None, None) => true,

@@ -12,22 +12,22 @@ use crate::object::Object;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Pending and completed webhook calls of one request, which may need several attempts.
+/// Pending and completed webhook calls of one client request, whose verb is executed again after each missing response.
 pub(crate) struct AdmissionSession {
     pub(crate) registry: Arc<Registry>,
     pub(crate) requester: Arc<Requester>,
-    /// The time of the first attempt, used by all attempts.
+    /// The time at which the verb was first executed; repeated executions use this time.
     pub(crate) now: Option<Arc<str>>,
-    /// Random seed for uids and generated names, used by all attempts.
+    /// Random seed for uids and generated names; repeated executions of the verb use this seed.
     pub(crate) seed: Option<u64>,
     /// Admission requests to send to webhooks.
     pub(crate) pending: Vec<AdmissionRequest>,
     completed: Vec<(AdmissionRequest, AdmissionResponse)>,
-    /// Stored objects to convert, each with the resource in the requested version.
+    /// Stored objects that a conversion webhook must convert, each with the resource in the requested version.
     pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
-    /// Objects to convert before they are stored, each with the resource in its storage version.
+    /// Objects that a conversion webhook must convert before they are stored, each with the resource in its storage version.
     pub(crate) values_to_convert: Vec<(Kind, Value)>,
-    /// The error of a failed conversion. The request then fails with this error.
+    /// The error of a failed conversion by webhook, with which the client request fails.
     pub(crate) unconvertible: Option<Status>,
     values: Vec<(&'static str, Value, Value)>,
 }
@@ -72,12 +72,12 @@ impl AdmissionSession {
         self.values.push((version, from, converted));
     }
 
-    /// Whether calls or conversions are pending.
+    /// Whether webhook calls or object conversions are pending.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.pending.is_empty() || !self.to_convert.is_empty() || !self.values_to_convert.is_empty()
     }
 
-    /// Number of recorded responses and conversions.
+    /// Number of recorded webhook responses and object conversions.
     pub(crate) fn completed_count(&self) -> usize {
         self.completed.len() + self.values.len()
     }

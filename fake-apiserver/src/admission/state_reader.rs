@@ -1,4 +1,4 @@
-//! Read access of admission to the state of the server.
+//! The interface through which admission webhooks and policies read the state of the server.
 
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
@@ -7,7 +7,7 @@ use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
 use std::sync::Arc;
 
-/// Read access to the state. One implementation holds the store lock, the other does not.
+/// Read access to the state of the server. Implemented with the store locked (`Txn`) and unlocked (`Store`).
 pub trait StateReader {
     /// The stored object with the key `namespace/name` or, if cluster-scoped, `name`.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;

@@ -63,11 +63,11 @@ pub struct AdmissionResponse {
     pub outcome: Result<Option<Value>, Status>,
     /// Texts for the `Warning` headers of the client's response.
     pub warnings: Vec<String>,
-    /// Whether a webhook changed the object; then built-in admission runs again.
+    /// Whether a webhook changed the object. If so, built-in admission runs again on the changed object.
     pub changed: bool,
-    /// Webhooks to reinvoke because a later webhook changed the object.
+    /// Indexes of the webhooks to reinvoke because a later webhook changed the object.
     pub reinvoke: BTreeSet<usize>,
-    /// Webhooks to reinvoke if the server or a policy changes the object afterwards.
+    /// Indexes of the webhooks to reinvoke if the server or a policy changes the object after all webhooks have run.
     pub reinvoke_if_changed: BTreeSet<usize>,
 }
 

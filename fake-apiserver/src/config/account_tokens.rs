@@ -7,11 +7,11 @@ use crate::machinery::jws::{PublicKey, SigningKey};
 pub struct AccountTokens {
     /// Accepted issuers. The first is the `iss` claim of new tokens (`--service-account-issuer`).
     pub issuers: Vec<String>,
-    /// Accepted audiences, which are also the default audiences of new tokens (`--api-audiences`). Empty: the issuers.
+    /// Accepted audiences, which are also the default audiences of new tokens (`--api-audiences`). If empty, `issuers` are the audiences.
     pub audiences: Vec<String>,
-    /// Key that signs tokens. Unset: a P-256 key that is generated at start.
+    /// Key that signs service account tokens. If unset, the server generates a P-256 key at start.
     pub signing_key: Option<SigningKey>,
-    /// Public keys that verify tokens. Empty: the public key of the signing key.
+    /// Public keys that verify service account tokens. If empty, the public key of `signing_key` verifies them.
     pub keys: Vec<PublicKey>,
 }
 

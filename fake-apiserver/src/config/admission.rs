@@ -30,7 +30,7 @@ enum Support {
     Implemented(Plugin),
     /// Implemented by another crate ([`crate::extension::AdmissionPlugin`]).
     External,
-    /// Can be enabled without effect: the plugin has nothing to do in this server, or the server always does its work.
+    /// Can be enabled without effect, because this server never needs the plugin or always does the plugin's work.
     NoOp,
     /// Not implemented; enabling the plugin is an error.
     Missing,
@@ -79,7 +79,7 @@ const PLUGINS: &[PluginEntry] = &[
     disabled_by_default("PodNodeSelector", Missing),
     // Sets the priority of pods from their PriorityClass.
     enabled_by_default("Priority", Implemented(Plugin::Priority)),
-    // Adds tolerations to pods for not-ready and unreachable nodes, for five minutes.
+    // Adds tolerations to pods, so that a pod remains on a not-ready or unreachable node for five minutes.
     enabled_by_default(
         "DefaultTolerationSeconds",
         Implemented(Plugin::DefaultTolerationSeconds),

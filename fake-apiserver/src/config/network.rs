@@ -67,7 +67,7 @@ impl std::fmt::Display for Cidr {
 
 impl Cidr {
     fn bits(&self) -> u8 {
-        ip::bits(self.address)
+        ip::bit_count(self.address)
     }
 
     /// Whether the range has IPv4 addresses.
@@ -81,7 +81,7 @@ impl Cidr {
         ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))
     }
 
-    /// The address at an offset from the network address.
+    /// The address that follows the network address by `number` addresses.
     pub fn address_at(&self, number: u64) -> IpAddr {
         match ip::network_address(self.address, self.prefix) {
             IpAddr::V4(first) => {

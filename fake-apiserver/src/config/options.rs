@@ -30,7 +30,7 @@ pub struct ServerOptions {
     pub admission: Admission,
     /// How long Event objects are retained after their last write (`--event-ttl`).
     pub event_ttl: Duration,
-    /// Interval of compaction. Old states can be read for one to two intervals; afterwards, paged lists that continue from them fail with
+    /// Interval of compaction. Paged lists can continue at an old revision for one to two intervals; afterwards, such lists fail with
     /// `410 Expired`. Watches can resume as far back as `history` reaches.
     pub compaction: Duration,
     /// Authorization of requests over connections: AlwaysAllow or RBAC.
@@ -96,11 +96,11 @@ pub struct Limits {
     pub handshake: Duration,
     /// Timeout for receiving the headers of a request, also of the first request on a new connection.
     pub headers: Duration,
-    /// Time after which a request other than a watch fails with 504. It starts after the headers, so it includes reading the body.
+    /// Time after which a request other than a watch fails with 504. The time starts after the headers and includes reading the body.
     /// Clients can set a shorter timeout (parameter `timeout`).
     pub request: Duration,
-    /// Time after which a connection is closed because a write made no progress. After at most twice this time, it is also closed if its
-    /// client has read no further part of one of its responses.
+    /// Time without progress of a write, after which the connection is closed. A connection is also closed if, for at most twice this time,
+    /// its client has read nothing more of one of its responses.
     pub stalled: Duration,
 }
 

@@ -15,7 +15,7 @@ pub struct Release(u8);
 
 /// Parse error: the text is not a release from `1.18` to `1.37`. Contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a release from {first} to {last}; write a release such as 1.23", first = Release::OLDEST, last = Release::NEWEST)]
+#[error("`{0}` is not a Kubernetes release from {first} to {last}; write a release such as 1.23", first = Release::OLDEST, last = Release::NEWEST)]
 pub struct UnknownRelease(String);
 
 impl Release {
@@ -24,7 +24,7 @@ impl Release {
     /// The newest supported release. The default is 1.36.
     pub const NEWEST: Self = Self(37);
 
-    /// The release 1.`minor`; `None` if it is not supported.
+    /// The Kubernetes release 1.`minor`; `None` if this server does not support the release.
     pub fn new(minor: u8) -> Option<Self> {
         let release = Self(minor);
         (Self::OLDEST..=Self::NEWEST)
@@ -95,11 +95,11 @@ pub enum Gate {
 /// The minor releases in which a feature gate reached its stages.
 struct GateStages {
     name: &'static str,
-    /// Alpha: the gate exists and is off by default.
+    /// First minor release that has the gate (alpha): the gate is off by default.
     known: u8,
-    /// Beta: the gate is on by default.
+    /// First minor release in which the gate is on by default (beta).
     on: u8,
-    /// GA: the gate is locked to on.
+    /// First minor release in which the gate is locked to on (GA).
     locked: u8,
 }
 
@@ -122,8 +122,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Creates a profile. Gates that the release does not have or has locked have their fixed value; gates without effect in this server
-    /// are accepted.
+    /// Creates a profile. A gate that the release does not have is off, and a gate that the release has locked is on, whatever `gates`
+    /// contains; gates without effect in this server are accepted.
     pub(crate) fn new(release: Release, gates: &BTreeMap<String, bool>) -> Self {
         let on = GATES.map(|gate| {
             let minor = release.minor();
@@ -179,7 +179,7 @@ impl ServedReleases {
         }
     }
 
-    /// Additionally requires that a feature gate is on.
+    /// Adds a condition: the release serves the resource version only if `gate` is on.
     pub const fn requiring_gate(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),

@@ -73,7 +73,7 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
     record_field_manager(txn, &NAMESPACE, &mut object);
-    // In kube-apiserver, the namespace strategy adds `spec.finalizers`, so the field has no manager.
+    // In kube-apiserver, the namespace strategy adds `spec.finalizers`, so managedFields contains no manager for the field.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
     txn.put(&NAMESPACE, name, object);
     add_account(txn, name);

@@ -1,4 +1,4 @@
-//! Access of controllers in other crates to the state.
+//! The functions through which controllers in other crates read and write the state of the server.
 
 use super::kubernetes_service::{SERVER, write};
 use crate::kinds::{Kind, Part};
@@ -6,7 +6,7 @@ use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
 use crate::plugin::ControllerTransaction;
 use crate::store::Txn;
-use crate::verbs::remove::{can_be_removed, remove_in_all_namespaces};
+use crate::verbs::remove::{can_be_removed, remove_all};
 use crate::verbs::rewrite_stored;
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl ControllerTransaction for Txn<'_> {
     }
 
     fn delete_all(&mut self, kind: &Kind) -> bool {
-        remove_in_all_namespaces(self, kind);
+        remove_all(self, kind, None);
         self.snapshot(kind).objects.is_empty()
     }
 
@@ -73,7 +73,7 @@ impl ControllerTransaction for Txn<'_> {
                 managed::set_managed_fields(&mut object, owners);
                 self.put(kind, key, object);
             }
-            Err(why) => tracing::warn!(kind = kind.kind, key, %why, "the status could not be written"),
+            Err(why) => tracing::warn!(kind = kind.kind, key, %why, "the status of the object was not set"),
         }
     }
 }

@@ -50,7 +50,7 @@ fn process_next(txn: &mut Txn<'_>) -> bool {
     let Some(object) = txn.get(&kind, &key) else {
         return true;
     };
-    if !is_reachable(txn, &kind) {
+    if !txn.api().is_reachable(&kind) {
         txn.collect_later(&kind, &key);
         return true;
     }
@@ -68,11 +68,11 @@ fn process_next(txn: &mut Txn<'_>) -> bool {
 /// State of the owner that an ownerReference names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OwnerState {
-    /// The owner exists and is not in foreground deletion, or it cannot be checked.
+    /// The owner exists and is not in foreground deletion, or the server cannot check the owner.
     Solid,
-    /// The owner is in foreground deletion and waits for its dependents.
+    /// The owner is in foreground deletion and waits for the deletion of its dependents.
     Waiting,
-    /// The owner does not exist or has another uid.
+    /// The owner does not exist or has another uid than the ownerReference.
     Absent,
 }
 
@@ -137,13 +137,7 @@ fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
         .into_iter()
         .flatten()
         .filter_map(|reference| owner_kind(txn, reference))
-        .any(|kind| !is_reachable(txn, &kind))
-}
-
-/// Whether a resource is served in any version.
-fn is_reachable(txn: &Txn<'_>, kind: &Kind) -> bool {
-    let api = txn.api();
-    api.catalogue.is_reachable(kind, api.profile)
+        .any(|kind| !txn.api().is_reachable(&kind))
 }
 
 fn owner_kind(txn: &Txn<'_>, reference: &Value) -> Option<Kind> {
@@ -154,7 +148,7 @@ fn owner_kind(txn: &Txn<'_>, reference: &Value) -> Option<Kind> {
 
 fn owner_state(txn: &Txn<'_>, object: &Value, reference: &Value) -> OwnerState {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    let Some(kind) = owner_kind(txn, reference).filter(|kind| is_reachable(txn, kind)) else {
+    let Some(kind) = owner_kind(txn, reference).filter(|kind| txn.api().is_reachable(kind)) else {
         return OwnerState::Solid;
     };
     let namespace = metadata::text(object, "namespace");
@@ -174,7 +168,7 @@ fn owner_state(txn: &Txn<'_>, object: &Value, reference: &Value) -> OwnerState {
     }
 }
 
-/// Processes an object that is being deleted and waits for its dependents.
+/// Processes an owner that is being deleted and waits until its dependents are deleted or orphaned.
 fn process_owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let uid = metadata::text(object.value(), "uid").to_owned();
     let dependents = txn.dependents(&uid);

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 /// The field manager of the server's own writes.
 pub(super) const SERVER: &str = "kube-apiserver";
-/// Namespace and name of the service of the API server.
+/// Namespace of the service `default/kubernetes`, which belongs to the API server.
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// Creates the service and all other objects that describe the server.
+/// Creates the service `default/kubernetes` and all other objects that describe the server.
 pub(super) fn create(txn: &mut Txn<'_>) {
     let options = txn.options();
     let (network, authority) = (options.network.clone(), options.client_authority.clone());

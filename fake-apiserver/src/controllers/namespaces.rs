@@ -6,13 +6,13 @@ use crate::kinds::{Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
 use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
-use crate::verbs::remove::{can_be_removed, remove_all_in_namespace};
+use crate::verbs::remove::{can_be_removed, remove_all};
 use serde_json::json;
 
 /// The field manager for writes that kube-controller-manager performs in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
-/// Creates the service account `default` of a new namespace, if enabled.
+/// Creates the service account `default` of a new namespace, if `ServerOptions::default_service_accounts` is set.
 pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
     let key = SERVICE_ACCOUNT.key(Some(namespace), "default");
     if !txn.options().default_service_accounts || txn.get(&SERVICE_ACCOUNT, &key).is_some() {
@@ -32,11 +32,9 @@ pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
 pub(super) fn delete_content(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
     // Like upstream, which relies on discovery, skips resources that are not served.
-    let served = |kind: &&Kind| {
-        kind.namespaced && kind.is_storage_version() && api.catalogue.is_reachable(kind, api.profile)
-    };
+    let served = |kind: &&Kind| kind.namespaced && kind.is_storage_version() && api.is_reachable(kind);
     for kind in api.catalogue.kinds().filter(served) {
-        remove_all_in_namespace(txn, kind, namespace);
+        remove_all(txn, kind, Some(namespace));
     }
     remove_finalizer_if_empty(txn, namespace);
 }
@@ -55,7 +53,7 @@ fn remove_finalizer_if_empty(txn: &mut Txn<'_>, namespace: &str) {
     let content = api
         .catalogue
         .kinds()
-        .filter(|kind| kind.namespaced && api.catalogue.is_reachable(kind, api.profile))
+        .filter(|kind| kind.namespaced && api.is_reachable(kind))
         .any(|kind| txn.has_content(kind, namespace));
     let Some(found) = txn.get(&NAMESPACE, namespace).filter(|_| !content) else {
         return;

@@ -7,8 +7,8 @@ use crate::machinery::selector::LabelSelector;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// Updates the rules of all aggregated ClusterRoles. Because these can select each other, repeats this until nothing changes, at most once
-/// per role.
+/// Updates the rules of all aggregated ClusterRoles. Because aggregated ClusterRoles can select each other, repeats the update until
+/// nothing changes, at most once per role.
 pub(crate) fn update_aggregated_roles(txn: &mut Txn<'_>) {
     let rounds = txn.snapshot(&CLUSTER_ROLE).objects.len();
     for _ in 0..rounds {

@@ -4,21 +4,22 @@
 
 use super::served::{groups, kinds_of_version, subresources, verbs};
 use crate::kinds::{Api, Kind};
+use crate::machinery::versions::group_version;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A discovery document, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DiscoveryDocument {
-    /// `/api`
+    /// `/api`: the versions of the core group.
     Core,
-    /// `/apis`
+    /// `/apis`: the list of API groups.
     Groups,
-    /// `/apis/GROUP`
+    /// `/apis/GROUP`: the versions of an API group.
     Group(&'static str),
-    /// `/api/v1`, `/apis/GROUP/VERSION`
+    /// `/api/v1`, `/apis/GROUP/VERSION`: the resources of a group version.
     Resources(&'static str, &'static str),
 }
 
@@ -37,25 +38,19 @@ pub(crate) fn document(
     api: &Api,
 ) -> DiscoveryResponse {
     if let Some(version) = aggregated.and_then(|requested| aggregated_version(requested, api)) {
-        let media = if version == "v2" {
-            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-        } else {
-            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        let groups = match which {
+            DiscoveryDocument::Core => Some(vec![("", vec!["v1"])]),
+            DiscoveryDocument::Groups => Some(groups(api)),
+            DiscoveryDocument::Group(_) | DiscoveryDocument::Resources(..) => None,
         };
-        match which {
-            DiscoveryDocument::Core => {
-                return DiscoveryResponse {
-                    media,
-                    document: aggregated_document(version, vec![("", vec!["v1"])], api),
-                };
-            }
-            DiscoveryDocument::Groups => {
-                return DiscoveryResponse {
-                    media,
-                    document: aggregated_document(version, groups(api), api),
-                };
-            }
-            DiscoveryDocument::Group(_) | DiscoveryDocument::Resources(..) => {}
+        if let Some(groups) = groups {
+            return DiscoveryResponse {
+                media: match version {
+                    "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                    _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+                },
+                document: aggregated_document(version, groups, api),
+            };
         }
     }
     let document = match which {
@@ -106,15 +101,12 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
     for kind in kinds_of_version(group, version, api) {
         let mut entry = json!({
             "name": kind.plural,
-            "singularName": kind.singular,
+            "singularName": kind.singular(),
             "namespaced": kind.namespaced,
             "kind": kind.kind,
             "verbs": verbs(kind),
         });
-        entry
-            .as_object_mut()
-            .into_iter()
-            .for_each(|entry| add_names(entry, kind));
+        add_names(&mut entry, kind);
         if kind.unstored.is_none() {
             entry["storageVersionHash"] = storage_version_hash(&kind.in_storage_version()).into();
         }
@@ -133,14 +125,9 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
             entries.push(entry);
         }
     }
-    let group_version = if group.is_empty() {
-        version.to_owned()
-    } else {
-        format!("{group}/{version}")
-    };
     let mut list = json!({
         "kind": "APIResourceList",
-        "groupVersion": group_version,
+        "groupVersion": group_version(group, version),
         "resources": entries,
     });
     if !group.is_empty() {
@@ -157,10 +144,10 @@ fn storage_version_hash(stored: &Kind) -> String {
     BASE64_STANDARD.encode(&hash.as_ref()[..8])
 }
 
-fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
+fn add_names(entry: &mut Value, kind: &Kind) {
     for (name, list) in [("shortNames", kind.short_names), ("categories", kind.categories)] {
         if !list.is_empty() {
-            entry.insert(name.to_owned(), json!(list));
+            entry[name] = json!(list);
         }
     }
 }
@@ -198,7 +185,7 @@ fn aggregated_document(
 
 fn aggregated_resource(kind: &Kind) -> Value {
     let response = |name: &str, home: Option<(&str, &str)>| {
-        // kube-apiserver omits group and version if they equal those of the enclosing list, except for custom resources.
+        // kube-apiserver omits group and version of a resource if they equal those of the enclosing list, except for custom resources.
         let own = kind.defined().map(|_| (kind.group, kind.version));
         let (group, version) = home.or(own).unwrap_or_default();
         json!({"group": group, "version": version, "kind": name})
@@ -207,13 +194,10 @@ fn aggregated_resource(kind: &Kind) -> Value {
         "resource": kind.plural,
         "responseKind": response(kind.kind, None),
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
-        "singularResource": kind.singular,
+        "singularResource": kind.singular(),
         "verbs": verbs(kind),
     });
-    entry
-        .as_object_mut()
-        .into_iter()
-        .for_each(|entry| add_names(entry, kind));
+    add_names(&mut entry, kind);
     let subresources: Vec<Value> = subresources(kind)
         .into_iter()
         .map(|part| {

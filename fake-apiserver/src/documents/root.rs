@@ -40,7 +40,7 @@ fn architecture() -> &'static str {
     }
 }
 
-/// The document at `/`: all served paths. `own`: the paths that the HTTP layer serves itself, such as `/healthz`.
+/// The document at `/`: all served paths. `own`: paths outside the API that the HTTP layer serves, such as `/healthz`.
 pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
     let mut paths: Vec<String> = own.into_iter().collect();
     paths.extend(["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned));

@@ -35,7 +35,7 @@ const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for kind in api.served().filter(|kind| !kind.group.is_empty()) {
-        // Usually the group of the preceding resource. A custom resource may also belong to an earlier group.
+        // Usually the resource is in the group of the preceding resource; a custom resource may also be in an earlier group.
         let known = match groups.last() {
             Some((last, _)) if *last == kind.group => groups.last_mut(),
             _ => groups.iter_mut().find(|(group, _)| *group == kind.group),

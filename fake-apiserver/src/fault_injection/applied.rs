@@ -16,7 +16,7 @@ pub struct AppliedFault {
     pub client: Option<Arc<str>>,
     /// What happened to the request, watch or history.
     pub effect: Effect,
-    /// The verb of the affected request; `None` if history was compacted.
+    /// The verb of the affected request; `None` if the event history was compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<Verb>,
     /// Plural resource name, `pods/binding` for a subresource; `None` for a non-resource path and if the history of all resources was
@@ -26,7 +26,7 @@ pub struct AppliedFault {
     /// The object name in the request path; `None` if the path contains none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether a real API server may behave like this, so that a correct client must tolerate the fault.
+    /// Whether a real API server may behave like the effect, so that a correct client must tolerate the fault.
     pub legal: bool,
 }
 

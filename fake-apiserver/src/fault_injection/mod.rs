@@ -25,13 +25,13 @@ const RULES_MAX: usize = 1024;
 pub struct InstalledRule {
     /// Id with which the rule can be removed.
     pub id: RuleId,
-    /// The rule. If its effect has no revision, the revision at installation is filled in.
+    /// The installed fault rule. If its effect has no revision, the revision at installation is filled in.
     pub rule: Rule,
-    /// Whether a real API server may behave like the rule's effect ([`Rule::is_legal`]).
+    /// Whether a real API server may behave like the effect of the fault rule ([`Rule::is_legal`]).
     pub legal: bool,
-    /// Number of requests and watches that the rule's selector matched, including skipped ones, until `times` was reached.
+    /// Number of requests and watches that the fault rule selected, including skipped ones, until `times` was reached.
     pub matched: u64,
-    /// Number of matches to which the rule was applied.
+    /// Number of selected requests and watches to which the fault rule was applied.
     pub applied: u64,
 }
 
@@ -88,7 +88,7 @@ pub enum FaultAction {
 pub enum WatchEffect {
     /// End the watch after this number of events.
     EndAfter(u32),
-    /// Deliver no events until the rule is removed, or for this duration.
+    /// Deliver no events until the fault rule is removed, or for this duration.
     Hold(RuleId, Option<Duration>),
 }
 
@@ -97,9 +97,9 @@ impl Rules {
         self.entries.is_empty()
     }
 
-    /// Installs a rule.
+    /// Installs a fault rule.
     ///
-    /// Errors if the rule is invalid, or if too many rules are installed.
+    /// Errors if the fault rule is invalid, or if too many rules are installed.
     pub fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.entries.len() >= RULES_MAX {
@@ -117,7 +117,7 @@ impl Rules {
         Ok(id)
     }
 
-    /// Removes a rule; returns whether it existed.
+    /// Removes a fault rule; returns whether a rule with this id existed.
     pub fn remove(&mut self, id: RuleId) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.id != id);
@@ -185,7 +185,7 @@ impl Rules {
         Some((effect, applied))
     }
 
-    /// Records that a rule was applied at installation, such as a history compaction.
+    /// Records that a fault rule was applied at installation, such as a history compaction.
     pub fn record_application(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
@@ -205,7 +205,7 @@ impl RuleEntry {
         Some((effect, self.apply(request)?))
     }
 
-    /// Counts a matching request; returns the fault if the rule applies to this request.
+    /// Counts a matching request; returns the fault if the rule applies to the request.
     fn apply(&mut self, request: &RequestAttributes<'_>) -> Option<AppliedFault> {
         let Rule { on, skip, times, .. } = &self.rule;
         if !on.matches(request) || times.is_some_and(|times| self.applied >= u64::from(times)) {
@@ -223,7 +223,7 @@ impl RuleEntry {
         Some(self.count_application(Some(request)))
     }
 
-    /// Counts one application of the rule and returns the fault. `request` is `None` if the rule was applied to the history.
+    /// Counts one application of the fault rule; returns the fault. `request` is `None` if the rule was applied to the event history.
     fn count_application(&mut self, request: Option<&RequestAttributes<'_>>) -> AppliedFault {
         self.applied += 1;
         let path = request.and_then(|request| request.resource);
@@ -256,7 +256,7 @@ impl Match {
         client && verb && self.matches_path(request.resource)
     }
 
-    /// Whether the resource and name of a request match, regardless of client and verb.
+    /// Whether the resource and object name of a request match the selector, regardless of client and verb.
     pub fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
         let resource = self
             .resource
@@ -277,7 +277,7 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
     is_it || (path.is_bindings() && path.affected_resource() == wanted)
 }
 
-/// Whether the effect applies to the request: `Stale` applies to reads only, the effects on watches and history to no request.
+/// Whether the effect can apply to the request: `Stale` applies to reads only, the effects on watches and event history to no request.
 fn can_affect(effect: &Effect, request: &RequestAttributes<'_>) -> bool {
     match effect {
         Effect::Status { .. } | Effect::Delay { .. } | Effect::Disconnect | Effect::LoseAnswer => true,

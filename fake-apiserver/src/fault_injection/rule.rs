@@ -7,7 +7,7 @@ use crate::request::Verb;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Identifies an installed rule. Unique within a server.
+/// Identifies an installed fault rule. Unique within a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RuleId(pub u64);
 
@@ -15,19 +15,19 @@ pub struct RuleId(pub u64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// Which requests or watches the rule applies to.
+    /// Which requests or watches the fault rule applies to.
     #[serde(default)]
     pub on: Match,
-    /// Number of matches to skip: 2 applies the rule from the third match on.
+    /// Number of matching requests to skip: 2 applies the fault rule from the third match on.
     #[serde(default)]
     pub skip: u32,
-    /// Maximum number of matches to which the rule applies. Unset: all, until the rule is removed.
+    /// Maximum number of matching requests to which the rule applies. Unset: all, until the rule is removed.
     #[serde(default)]
     pub times: Option<u32>,
-    /// Apply the rule to a random part of the matches only.
+    /// Apply the fault rule only to randomly chosen matching requests.
     #[serde(default)]
     pub chance: Option<Chance>,
-    /// What happens to the matching requests or watches.
+    /// What happens to the matching requests or watches when the rule is applied.
     pub effect: Effect,
 }
 
@@ -41,7 +41,7 @@ pub struct Match {
     /// Verbs of matching requests. Empty: all verbs.
     #[serde(default)]
     pub verbs: Vec<Verb>,
-    /// Plural resource name; `pods/binding` for a subresource.
+    /// Plural resource name, such as `pods`; `pods/binding` for a subresource.
     #[serde(default)]
     pub resource: Option<String>,
     /// The object name in the path. The path of a create contains a name only for a subresource, such as `pods/binding`.
@@ -102,7 +102,7 @@ pub enum Effect {
         /// The revision of the old state. Unset: the revision at which the rule is installed.
         #[serde(default)]
         revision: Option<u64>,
-        /// Whether reads without a resourceVersion, which must return the newest state, also return the old state.
+        /// Whether reads without a resourceVersion, which must return the newest state, return the old state instead.
         #[serde(default)]
         consistent: bool,
     },
@@ -115,7 +115,7 @@ pub enum Effect {
     },
 }
 
-/// Why a rule is invalid.
+/// Why a fault rule is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RuleError {
     /// `Effect::Status::code` is not between 400 and 599. Contains the code.
@@ -124,13 +124,13 @@ pub enum RuleError {
     /// `Chance::probability` is not between 0 and 1. Contains the value.
     #[error("probability {0} is not between 0 and 1")]
     Probability(f64),
-    /// The maximum number of rules is installed.
+    /// The maximum number of fault rules is installed already. Contains the maximum.
     #[error("the maximum of {0} fault rules is installed; remove rules first")]
     TooMany(usize),
 }
 
 impl Rule {
-    /// A rule that applies to every match.
+    /// A fault rule that applies to every request or watch that `on` selects.
     pub fn new(on: Match, effect: Effect) -> Self {
         Self {
             on,
@@ -141,7 +141,7 @@ impl Rule {
         }
     }
 
-    /// Limits the rule to this number of matches.
+    /// Limits the number of requests or watches to which the fault rule is applied.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl Rule {
         }
     }
 
-    /// Whether a real API server may behave like the rule's effect, so that a correct client must tolerate it.
+    /// Whether a real API server may behave like the effect of the fault rule, so that a correct client must tolerate the effect.
     pub fn is_legal(&self) -> bool {
         match &self.effect {
             Effect::Status { code, .. } => is_legal_refusal(*code, &self.on.verbs),

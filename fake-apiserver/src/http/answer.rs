@@ -50,7 +50,7 @@ struct Exchange<'a> {
     head: &'a RequestHead,
     params: Params,
     labels: Labels,
-    /// The revision at which the request reads the state, if a fault rule makes it read an old state.
+    /// The old revision at which the request reads the state because of a fault rule; `None` for the newest state.
     stale: Option<u64>,
 }
 
@@ -75,9 +75,9 @@ pub(super) async fn handle_request(
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let api = service.store.api();
     let route = Route::parse(request.method(), request.uri().path(), &params, &api.catalogue);
-    let route = route.served_by(&api, service.store.options());
+    let route = route.served_by(&api);
     let labels = route.labels(&params);
-    let flight = service.metrics.begin(route.verb().only_reads());
+    let flight = service.metrics.count_in_flight(route.verb().only_reads());
     let (head, authorized) = RequestHead::read(endpoint, &request, &route, &params);
     let exchange = Exchange {
         endpoint,
@@ -92,7 +92,7 @@ pub(super) async fn handle_request(
         let caught = AssertUnwindSafe(handled).catch_unwind().await;
         caught.unwrap_or_else(|_| Ok(Outcome::of(&head, Err(Status::internal(PANICKED)))))
     } else {
-        payload::drain(request).await;
+        payload::discard_short_body(request).await;
         Ok(Outcome::of(&head, Ok(Rendered::Plain(respond::too_many()))))
     };
     let response = outcome.map(|outcome| {
@@ -212,15 +212,15 @@ impl Exchange<'_> {
             Ok(Route::NonResource(path)) => {
                 let answer =
                     non_resource::non_resource_response(self.endpoint, head, &request, &path, &self.params);
-                payload::drain(request).await;
+                payload::discard_short_body(request).await;
                 Outcome::of(head, Ok(Rendered::Plain(answer)))
             }
             Ok(Route::Unknown) => {
-                payload::drain(request).await;
+                payload::discard_short_body(request).await;
                 Outcome::of(head, Ok(Rendered::Plain(respond::not_found_text())))
             }
             Ok(Route::Refused { status, .. }) | Err(status) => {
-                payload::drain(request).await;
+                payload::discard_short_body(request).await;
                 Outcome::of(head, Err(status))
             }
         }
@@ -265,7 +265,7 @@ impl Exchange<'_> {
             },
             Ok(_) if let Err(refusal) = form_check => Err(refusal),
             Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.metadata_mismatch => {
-                return Outcome::executed(head, Err(refusal.clone()), warnings).with_error_as_json();
+                return Outcome::from_store(head, Err(refusal.clone()), warnings).with_error_as_json();
             }
             Ok(answer) => match self.render(&target, answer, include_object).await {
                 Some(rendered) => rendered,
@@ -273,10 +273,10 @@ impl Exchange<'_> {
             },
             Err(refusal) => Err(refusal),
         };
-        Outcome::executed(head, answer, warnings)
+        Outcome::from_store(head, answer, warnings)
     }
 
-    /// Renders the result of a verb, on another thread if that takes long. Returns `None` for a long list if too many long lists are being
+    /// Renders the result of a verb, on a blocking thread if slow. Returns `None` for a long list if too many long lists are being
     /// rendered, or if clients have left too many bytes of responses unread.
     async fn render(
         &self,
@@ -294,7 +294,8 @@ impl Exchange<'_> {
         if matches!(answer, Answer::List(_)) && in_flight.unread.is_full() {
             return None;
         }
-        let plain = offload::run(permit, move || respond::render_answer(&kind, answer, &form)).await;
+        let plain =
+            offload::run_long_work(permit, move || respond::render_answer(&kind, answer, &form)).await;
         Some(plain.map(|plain| {
             Rendered::Plain(plain.gzip_if_accepted(self.head.accepts_gzip, gzip::OBJECT_BYTES_MIN))
         }))
@@ -322,7 +323,7 @@ async fn execute_call(store: &Arc<Store>, long_work: &LongWork, call: Call) -> R
     loop {
         let executing = store.clone();
         let permit = long_work.permit(is_long).await;
-        let waiting = match offload::run(permit, move || execution.attempt(&executing)).await {
+        let waiting = match offload::run_long_work(permit, move || execution.attempt(&executing)).await {
             Progress::Done(reply) if kind.conversion().is_none() => return reply,
             Progress::Done(reply) => return Box::pin(execute::convert_reply(store, &kind, reply)).await,
             Progress::Waits(waiting) => waiting,

@@ -4,7 +4,7 @@
 
 use super::endpoint::ConnectionContext;
 use super::impersonate;
-use super::route::Route;
+use super::route::{Route, fallback_verb};
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::machinery::status::Status;
@@ -150,14 +150,10 @@ fn parse_unknown_resource(path: &str) -> Option<ResourcePath> {
 
 /// The verb that corresponds to a method on a path whose resource is unknown.
 fn resource_verb(method: &Method, path: &ResourcePath) -> Verb {
-    match (method, &path.name) {
-        (&Method::POST, _) => Verb::Create,
-        (&Method::PUT, _) => Verb::Update,
-        (&Method::PATCH, _) => Verb::Patch,
-        (&Method::DELETE, Some(_)) => Verb::Delete,
-        (&Method::DELETE, None) => Verb::DeleteCollection,
-        (_, Some(_)) => Verb::Get,
-        (_, None) => Verb::List,
+    match fallback_verb(method) {
+        Verb::Delete if path.name.is_none() => Verb::DeleteCollection,
+        Verb::Get if path.name.is_none() => Verb::List,
+        verb => verb,
     }
 }
 

@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// A response body. The request counts as in flight until the connection has accepted the whole body.
 pub(super) enum Body {
-    /// The complete bytes of the body.
+    /// The complete bytes of the response body.
     Whole { bytes: Bytes, pending: PendingResponse },
     /// A list, serialized while it is sent.
     List {
@@ -59,7 +59,7 @@ impl hyper::body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole { bytes, .. } => bytes.is_empty(),
-            Self::List { pieces, .. } => pieces.left() == 0,
+            Self::List { pieces, .. } => pieces.unsent_bytes() == 0,
             Self::Zipped { zipped, .. } => zipped.is_done(),
             Self::Watch(_) => false,
         }
@@ -68,7 +68,7 @@ impl hyper::body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.len() as u64),
-            Self::List { pieces, .. } => SizeHint::with_exact(pieces.left() as u64),
+            Self::List { pieces, .. } => SizeHint::with_exact(pieces.unsent_bytes() as u64),
             Self::Zipped { .. } | Self::Watch(_) => SizeHint::default(),
         }
     }

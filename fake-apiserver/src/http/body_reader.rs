@@ -14,7 +14,7 @@ use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-/// Media types accepted for objects.
+/// Media types accepted for objects of built-in types in request bodies.
 pub(super) const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// A media type without its parameters.
@@ -46,7 +46,7 @@ pub(super) struct BodyContext<'a> {
 /// A function that decodes a body into the payload of a verb.
 type Reader = fn(BodyContext<'_>, &Bytes) -> Result<Payload, Status>;
 
-/// Media types accepted for objects of custom resources.
+/// Media types accepted for objects of custom resources in request bodies.
 const UNTYPED: &str = "application/json, application/yaml";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
@@ -113,7 +113,7 @@ fn decode_object(
     };
     let mut document = parse(body).map_err(unrecognized)?;
     if document.value.is_null() {
-        // An empty document counts as an empty object.
+        // A body that contains only `null` or an empty YAML document counts as an empty object.
         document.value = Value::Object(Map::new());
     }
     match type_meta_error(&document.value) {
@@ -139,7 +139,7 @@ fn yaml(body: &Bytes) -> Result<Document, String> {
         .windows(4)
         .position(|window| window == b"\n---")
         .map_or(body.len(), |at| at + 1);
-    // A leading `---` does not end the first document.
+    // A leading `---` does not end the first YAML document.
     yaml::parse(&body[..end]).map_err(|why| {
         why.trim_start_matches("error converting YAML to JSON: ")
             .to_owned()
@@ -155,7 +155,7 @@ fn protobuf_object(purpose: BodyContext<'_>, body: &Bytes) -> Result<Payload, St
 }
 
 impl BodyContext<'_> {
-    /// The expected `apiVersion` and `kind` of the body.
+    /// The `apiVersion` and `kind` that the request body is expected to have.
     fn expected_type(self) -> (String, &'static str) {
         let own = &self.target.kind;
         let kind = match self.target.part {
@@ -166,7 +166,7 @@ impl BodyContext<'_> {
         (kind.api_version(), kind.kind)
     }
 
-    /// Whether the body is a `DeleteOptions`, which is optional.
+    /// Whether the request body is a `DeleteOptions`, which is optional.
     fn is_deletion(self) -> bool {
         matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
     }

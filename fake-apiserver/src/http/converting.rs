@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 /// Watch events that wait for the conversion of their objects.
 pub(super) struct ConvertingEvents {
     events: Vec<QueuedEvent>,
-    /// Number of these events that the server's activity counter counts as undelivered.
+    /// How many of the waiting events the server's activity counter counts as undelivered.
     pub(super) counted: usize,
     work: Pin<Box<dyn Future<Output = Result<(), Status>> + Send>>,
 }
@@ -28,7 +28,7 @@ impl ConvertingEvents {
         }
     }
 
-    /// Polls the conversion. When it is complete, returns its result, the events and `counted`.
+    /// Polls the conversion. After its completion, returns the conversion result, the events and `counted`.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

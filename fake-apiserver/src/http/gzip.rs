@@ -39,7 +39,7 @@ pub(super) struct Zipped {
     list: Option<Box<Pieces>>,
     /// The part of the body that is not compressed yet; empty if the body is a list.
     rest: Bytes,
-    /// `None` after everything was sent.
+    /// The gzip encoder; `None` after the end of the compressed body was produced.
     encoder: Option<GzEncoder<Vec<u8>>>,
 }
 
@@ -52,12 +52,12 @@ impl Zipped {
         }
     }
 
-    /// The next compressed piece; `None` at the end.
+    /// The next compressed bytes of the body; `None` at its end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         // Loops because the encoder may buffer small pieces without producing output.
         while let Some(mut encoder) = self.encoder.take() {
-            let Some(piece) = self.piece() else {
-                // Writing to memory cannot fail.
+            let Some(piece) = self.next_uncompressed_piece() else {
+                // The encoder writes to memory, which cannot fail.
                 return encoder.finish().ok().map(Bytes::from);
             };
             encoder.write_all(&piece).ok()?;
@@ -74,7 +74,7 @@ impl Zipped {
         self.encoder.is_none()
     }
 
-    fn piece(&mut self) -> Option<Bytes> {
+    fn next_uncompressed_piece(&mut self) -> Option<Bytes> {
         match &mut self.list {
             Some(list) => list.next(),
             None if self.rest.is_empty() => None,

@@ -24,7 +24,7 @@ pub(super) struct RequestHead {
     /// The path of a discovery request for a group or version; `None` for other paths.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
-    /// The 406 to send instead of a successful response that has no such form, for example list metadata of a single object.
+    /// The 406 to send if a successful response is not available in the accepted form, for example list metadata of a single object.
     pub(super) metadata_mismatch: Option<Status>,
     pub(super) pretty: bool,
     pub(super) accepts_gzip: bool,
@@ -32,7 +32,7 @@ pub(super) struct RequestHead {
 }
 
 impl RequestHead {
-    /// Reads user, verb, resource and accepted form. The result is an error if the request can be rejected without its body.
+    /// Reads user, verb, resource and accepted response form. Returns an error if the request can be rejected without its body.
     pub(super) fn read(
         endpoint: &ConnectionContext,
         request: &Request<Incoming>,
@@ -61,7 +61,7 @@ impl RequestHead {
             accepts_gzip: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        // A request that is rejected for another reason, such as its path, gets that error instead of a 406, in an available form.
+        // A request that is rejected for a reason other than its `Accept` header gets that error instead of a 406, in an available form.
         let acceptable = match accept {
             Err((_, status))
                 if !route.is_rejected_for_all_users(&body_reader::content_type(request.headers())) =>
@@ -82,7 +82,7 @@ impl RequestHead {
         }
     }
 
-    /// Reports a response that was produced without a transaction.
+    /// Reports to the observer a response that was produced without a store transaction.
     pub(super) fn report(&self, service: &Service, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
         let unknown = self

@@ -25,7 +25,7 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
     {
         return Ok(user);
     }
-    let wanted = read(headers);
+    let wanted = impersonated_user(headers);
     if wanted.name.is_empty() {
         let is_nobody = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
         return match is_nobody {
@@ -39,7 +39,7 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
     Ok(add_implied_groups(wanted))
 }
 
-fn read(headers: &HeaderMap) -> User {
+fn impersonated_user(headers: &HeaderMap) -> User {
     let all = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
         values
@@ -62,7 +62,7 @@ fn read(headers: &HeaderMap) -> User {
     user
 }
 
-/// Checks the permission for each part of the impersonated identity.
+/// Checks that the user may impersonate each part of the wanted identity: user name, groups, uid and extra.
 fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     let need = |group, resource, subresource, namespace, name| {
         let target = ResourceOrPath::Resource {

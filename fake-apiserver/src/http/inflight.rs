@@ -24,7 +24,7 @@ pub(crate) struct InFlight {
     pub(super) unread: UnreadBytes,
 }
 
-/// The resources that a request holds until its response is ready.
+/// The in-flight permit and counters that a request holds until its response is ready.
 pub(super) struct InFlightGuard {
     busy: ActivityGuard,
     pending: Arc<PendingResponses>,
@@ -57,7 +57,7 @@ impl InFlightGuard {
         self.permit.is_some() || user.is_in(MASTERS)
     }
 
-    /// Called when the response is ready. Releases the permit, so that a client that does not read its response blocks no other request.
+    /// Called when the response is ready. Releases the in-flight permit: a client that does not read its response blocks no other request.
     pub(super) fn response_ready(self, bytes: usize) -> PendingResponse {
         self.pending.add(self.busy, self.unread.add(bytes))
     }

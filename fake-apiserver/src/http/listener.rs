@@ -130,7 +130,7 @@ fn is_connection_error(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// Whether all later calls of `accept` will fail too (EINVAL). A lack of file descriptors or memory, in contrast, is temporary.
+/// Whether the listener is closed (EINVAL), so that all later calls of `accept` fail. A lack of file descriptors or memory is temporary.
 fn is_listener_closed(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn running_out_of_file_descriptors_or_memory_does_not_stop_the_listener() {
-        // ENFILE, EMFILE and ENOMEM.
+        // The error numbers ENFILE, EMFILE and ENOMEM.
         for code in [23, 24, 12] {
             assert!(!is_listener_closed(&std::io::Error::from_raw_os_error(code)));
         }
-        // EINVAL.
+        // The error number EINVAL.
         assert!(is_listener_closed(&std::io::Error::from_raw_os_error(22)));
     }
 }

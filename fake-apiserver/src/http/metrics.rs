@@ -66,7 +66,7 @@ pub(crate) struct Metrics {
     watches: Family<Labels, Gauge>,
 }
 
-/// Counts a request or watch in a gauge until it is dropped.
+/// Counts a request or watch in a gauge until the guard is dropped.
 pub(crate) struct GaugeGuard(Gauge);
 
 impl Drop for GaugeGuard {
@@ -114,14 +114,14 @@ impl Metrics {
         }
     }
 
-    /// Resets the request counters and durations. Gauges of requests in flight and open watches are not reset.
+    /// Resets the request counters and durations. Gauges of in-flight requests and open watches retain their values.
     pub(crate) fn reset(&self) {
         self.requests.clear();
         self.durations.clear();
     }
 
     /// Counts a request as in flight until the guard is dropped.
-    pub(crate) fn begin(&self, reads: bool) -> GaugeGuard {
+    pub(crate) fn count_in_flight(&self, reads: bool) -> GaugeGuard {
         let request_kind = if reads {
             RequestKind::readOnly
         } else {

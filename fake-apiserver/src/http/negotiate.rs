@@ -10,7 +10,7 @@ use crate::protobuf::{self, MEDIA};
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 
-/// Media types of single objects.
+/// Media types in which single objects are served.
 const REPRESENTATIONS: &str = BODIES;
 
 pub(super) const JSON: &str = "application/json";
@@ -20,16 +20,16 @@ const LISTS: &str = "application/json, application/yaml, application/vnd.kuberne
 
 const LOGS: &str = "text/plain, application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// Media types for which at least one form is served.
+/// Media types with at least one served response form.
 const SUPPORTED_TYPES: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 
-/// Media types of watches.
+/// Media types in which watches are served.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// The form of a response that the client prefers, among the served forms.
+/// The response form that the client prefers among the served forms, such as JSON or a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Accept {
-    /// The object or list itself.
+    /// The whole object or list, as JSON.
     #[default]
     Json,
     /// A table, in `v1` or `v1beta1` of meta.k8s.io.
@@ -38,9 +38,9 @@ pub(super) enum Accept {
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
-    /// The object or list itself, as YAML.
+    /// The whole object or list, as YAML.
     Yaml,
-    /// The object or list itself, as protobuf.
+    /// The whole object or list, as protobuf.
     Protobuf,
     /// Only the metadata of the object or of the list items, as protobuf.
     ProtobufMetadata(&'static str),
@@ -51,19 +51,19 @@ pub(super) enum Accept {
 pub(super) enum Document {
     /// Text that is served for any `Accept` header.
     Text,
-    /// A document that is served in this media type only.
+    /// A document that is served only in the given media type.
     One(&'static str),
     /// The discovery document at `/apis` or `/apis/GROUP`.
     Groups,
     /// The discovery document at `/api`, or the resources of a group version.
     Resources,
-    /// The log of a pod: served as text, while errors are served in all forms.
+    /// The log of a pod: served as text. Errors are served in all forms.
     Log,
     /// A proxied connection, whose backend determines the media types.
     Connection,
 }
 
-/// The forms in which the server can respond to a request.
+/// The response forms in which the server can respond to a request.
 #[derive(Clone, Copy)]
 pub(super) struct AvailableForms<'a> {
     /// The document that the response contains, if it is not an API object.
@@ -74,9 +74,9 @@ pub(super) struct AvailableForms<'a> {
     pub(super) list: bool,
     /// Whether the response is a single object.
     pub(super) one: bool,
-    /// Whether the response is the list of deleted objects of a deletecollection.
+    /// Whether the response is the list of objects that a deletecollection deleted.
     pub(super) swept: bool,
-    /// Whether the response is a stream, which is not available as YAML.
+    /// Whether the response is a watch stream, which is not available as YAML.
     pub(super) stream: bool,
     /// The requested resource; `None` for non-resource paths.
     pub(super) kind: Option<&'a Kind>,
@@ -136,7 +136,7 @@ impl AvailableForms<'_> {
         )))
     }
 
-    /// Whether the kind is available as protobuf; custom resources are not.
+    /// Whether objects of the kind are available as protobuf; custom resources are not.
     fn has_protobuf(self) -> bool {
         self.kind
             .is_none_or(|kind| kind.defined().is_none() && protobuf::is_known(&kind.api_version(), kind.kind))
@@ -164,7 +164,7 @@ impl ResponseForm {
         )))
     }
 
-    /// An id of the form. Two forms have the same id only if they produce the same bytes.
+    /// An id of the response form: two forms have the same id only if they serialize an object to the same bytes.
     pub(super) fn id(&self) -> u8 {
         let beta = |version: &str| u8::from(version != "v1");
         let media = match self.accept {
@@ -214,7 +214,7 @@ impl Accept {
         chosen.ok_or_else(|| (Self::Json, forms.refuse(&ranges)))
     }
 
-    /// The 406 for list metadata of an object, object metadata of a list, or a table of a kind without columns. Checked last.
+    /// The 406 for list metadata of an object, object metadata of a list, or a table of a kind without columns. Checked after other errors.
     pub(super) fn form_mismatch(self, headers: &HeaderMap, forms: AvailableForms<'_>) -> Option<Status> {
         if let Self::Table(_) = self {
             return forms.table_unavailable();

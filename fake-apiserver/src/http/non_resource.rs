@@ -32,7 +32,7 @@ pub(super) fn non_resource_response(
             health::health_response(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Metrics | NonResource::Indicators if request.method() == Method::DELETE => {
-            // The service level indicators have no counters to reset.
+            // DELETE of `/metrics/slis` also resets the metrics: the service level indicators have no counters of their own.
             endpoint.service.metrics.reset();
             respond::text(200, "metrics reset\n")
         }
@@ -55,10 +55,10 @@ pub(super) fn non_resource_response(
                 .gzip_if_accepted(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
             None => respond::not_found_text(),
         },
-        NonResource::OpenApi(None) => openapi::index(api, request.headers()),
+        NonResource::OpenApi(None) => openapi::document_index(api, request.headers()),
         NonResource::OpenApi(Some(group_path)) => {
             let encode = open_api.map(|forms| forms.version3_protobuf);
-            let found = openapi::group(group_path, api, encode, params, request.headers());
+            let found = openapi::group_version_document(group_path, api, encode, params, request.headers());
             found.unwrap_or_else(|| respond::empty(StatusCode::NOT_FOUND))
         }
         NonResource::Discovery(document) => {

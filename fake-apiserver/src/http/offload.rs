@@ -32,7 +32,7 @@ impl LongWork {
     }
 }
 
-/// Whether a request may affect an unbounded number of objects.
+/// Whether a request may affect an unbounded number of objects, and therefore counts as long work.
 pub(super) fn may_take_long(call: &Call) -> bool {
     match call.verb {
         Verb::DeleteCollection => true,
@@ -41,14 +41,14 @@ pub(super) fn may_take_long(call: &Call) -> bool {
     }
 }
 
-/// Whether the response takes long to render.
+/// Whether rendering the response is long work, to be done on a blocking thread.
 pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > INLINE_OBJECTS_MAX)
 }
 
 /// Runs work on the current thread or, with a permit, on a blocking thread. On a blocking thread, the work completes, and holds its permit,
 /// even if its request is dropped.
-pub(super) async fn run<T: Send + 'static>(
+pub(super) async fn run_long_work<T: Send + 'static>(
     permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
@@ -79,7 +79,7 @@ mod tests {
         let long = LongWork(Arc::new(Semaphore::new(1)));
         let permit = long.permit(true).await;
         let (end, ended) = channel::<()>();
-        let mut work = Box::pin(run(permit, move || ended.recv().is_ok()));
+        let mut work = Box::pin(run_long_work(permit, move || ended.recv().is_ok()));
         assert!(futures::poll!(work.as_mut()).is_pending());
         drop(work);
         assert_eq!(long.0.available_permits(), 0);

@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-/// The encoder of a document in protobuf.
+/// Encodes an OpenAPI document in protobuf.
 type Encode = fn(&Value) -> Vec<u8>;
 
 /// Cache lifetime, in hours, of a document that is requested by its hash: one year.
@@ -50,8 +50,8 @@ pub(super) fn swagger(api: &Api, forms: &OpenApiEncoders, headers: &HeaderMap) -
     )
 }
 
-/// `/openapi/v3`: the index of documents.
-pub(super) fn index(api: &Api, headers: &HeaderMap) -> CompleteResponse {
+/// `/openapi/v3`: the index of the OpenAPI documents.
+pub(super) fn document_index(api: &Api, headers: &HeaderMap) -> CompleteResponse {
     let documents = group_paths(api)
         .into_iter()
         .filter_map(|group_path| v3_document(&group_path, api).map(|document| (group_path, document)));
@@ -70,7 +70,7 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> CompleteResponse {
 }
 
 /// `/openapi/v3/GROUP_PATH`: the document of a group version.
-pub(super) fn group(
+pub(super) fn group_version_document(
     group_path: &str,
     api: &Api,
     encode: Option<Encode>,
@@ -89,8 +89,8 @@ pub(super) fn group(
     }
     if requested_hash != found.hash {
         let redirect = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        let redirect = redirect.header(LOCATION, header(document_url(group_path, &found)));
-        return Some(redirect.header(ETAG, tag(&found)));
+        let redirect = redirect.header(LOCATION, header_value(document_url(group_path, &found)));
+        return Some(redirect.header(ETAG, etag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
     let answer = document_response(&found, (media, encode), headers);
@@ -98,13 +98,13 @@ pub(super) fn group(
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a media type, or 304 if the client has cached it.
+/// The OpenAPI document in the given media type, or 304 if the client has cached the document.
 fn document_response(
     document: &OpenApiDocument,
     (media, encode): (&'static str, Option<Encode>),
     headers: &HeaderMap,
 ) -> CompleteResponse {
-    let tag = tag(document);
+    let tag = etag(document);
     let known = headers.get(IF_NONE_MATCH);
     let is_known = match known.and_then(|known| known.to_str().ok()) {
         Some(known) => etag_matches(known, &tag),
@@ -123,7 +123,7 @@ fn document_response(
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type of the document that the client prefers.
+/// The media type that the client prefers for an OpenAPI document.
 fn negotiate_media_type(headers: &HeaderMap, protobuf: &[&'static str]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {
@@ -141,7 +141,7 @@ fn etag_matches(known: &str, tag: &HeaderValue) -> bool {
     tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// Whether the document was not rebuilt after the time in `If-Modified-Since`.
+/// Whether the OpenAPI document was not rebuilt after the time in `If-Modified-Since`.
 fn is_unchanged_since(headers: &HeaderMap, built: Timestamp) -> bool {
     let since = headers
         .get(IF_MODIFIED_SINCE)
@@ -155,15 +155,15 @@ fn document_url(group_path: &str, document: &OpenApiDocument) -> String {
     format!("/openapi/v3/{group_path}?hash={}", document.hash)
 }
 
-fn tag(document: &OpenApiDocument) -> HeaderValue {
-    header(format!("\"{}\"", document.hash))
+fn etag(document: &OpenApiDocument) -> HeaderValue {
+    header_value(format!("\"{}\"", document.hash))
 }
 
 fn http_time(time: Timestamp) -> HeaderValue {
-    header(time.strftime(HTTP_TIME).to_string())
+    header_value(time.strftime(HTTP_TIME).to_string())
 }
 
-/// Converts a text to a header value; the text must contain valid characters only.
-fn header(text: String) -> HeaderValue {
+/// Converts a text to a header value; the text must contain only characters that header values permit.
+fn header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -18,7 +18,7 @@ pub(super) enum Rendered {
 /// A response or error, before it is reported and sent.
 pub(super) struct Outcome {
     answer: Result<Rendered, Status>,
-    /// The form in which to render the answer if it is an error.
+    /// The response form in which `answer` is rendered if it is an error.
     accept: Accept,
     warnings: Vec<String>,
     /// Whether the response is already reported: the store reports the responses of the requests that it executes.
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome if the store did not execute the request.
+    /// The outcome of a request that the store did not execute.
     pub(super) fn of(head: &RequestHead, answer: Result<Rendered, Status>) -> Self {
         Self {
             answer,
@@ -36,8 +36,8 @@ impl Outcome {
         }
     }
 
-    /// The outcome if the store executed the request.
-    pub(super) fn executed(
+    /// The outcome of a request that the store executed.
+    pub(super) fn from_store(
         head: &RequestHead,
         answer: Result<Rendered, Status>,
         warnings: Vec<String>,
@@ -72,11 +72,11 @@ impl Outcome {
     /// Builds the response. Unless it is a watch, the request counts as in flight until the connection has accepted the whole body.
     pub(super) fn respond(self, head: &RequestHead, hold: InFlightGuard) -> Response<Body> {
         match self.answer {
-            Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).into_response(hold),
+            Ok(Rendered::Plain(plain)) => plain.with_warnings(&self.warnings).into_response(hold),
             Ok(Rendered::Watch(body)) => respond::watch(body, head.accept, &self.warnings),
             Err(refusal) => {
                 let plain = respond::status(&refusal, self.accept, head.pretty);
-                plain.warned(&self.warnings).into_response(hold)
+                plain.with_warnings(&self.warnings).into_response(hold)
             }
         }
     }

@@ -16,16 +16,16 @@ use std::time::Duration;
 /// Maximum size of a request body in bytes, as in kube-apiserver.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Maximum size, in bytes, of an unneeded body that is read and discarded. `DRAIN_TIMEOUT` limits how long this takes.
+/// Maximum size, in bytes, of an unneeded body that is read and discarded. `DRAIN_TIMEOUT` limits the duration of reading.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, if its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     if target.is_connection() {
-        // kube-apiserver forwards this body to the backend of the connection. Here, no backend exists, so the body is discarded.
+        // kube-apiserver forwards the body of an upgrade request to the backend. Here, no backend exists, so the body is discarded.
         let upgrades = request.headers().contains_key(UPGRADE);
-        drain(request).await;
+        discard_short_body(request).await;
         return Ok(if upgrades { Payload::Upgrade } else { Payload::None });
     }
     let media = body_reader::content_type(request.headers());
@@ -36,7 +36,7 @@ pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target
             Ok(Payload::None)
         }
         Err(refusal) => {
-            drain(request).await;
+            discard_short_body(request).await;
             Err(refusal)
         }
     }
@@ -44,7 +44,7 @@ pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target
 
 /// Discards a short body of a request that needs none. Otherwise the connection could not be reused, and a client that is still sending
 /// might see a write error before the response.
-pub(super) async fn drain(request: Request<Incoming>) {
+pub(super) async fn discard_short_body(request: Request<Incoming>) {
     // A client that sends `Expect` waits for a response before it sends the body, so there is no body to discard.
     let expects = request.headers().contains_key(EXPECT);
     let body = request.into_body();

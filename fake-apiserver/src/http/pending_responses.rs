@@ -18,7 +18,7 @@ pub(super) struct UnreadBytes {
     most: usize,
 }
 
-/// Counts the bytes of one unread response until it is dropped.
+/// Counts the bytes of one unread response until the guard is dropped.
 pub(super) struct UnreadGuard(UnreadBytes, usize);
 
 impl UnreadBytes {
@@ -46,7 +46,7 @@ impl Drop for UnreadGuard {
     }
 }
 
-/// The pending responses of one connection, each with the time at which the client last read a part of it.
+/// The pending responses of one connection, each with the time at which the client last read a part of the response.
 #[derive(Default)]
 pub(super) struct PendingResponses(Mutex<LastProgress>);
 
@@ -80,7 +80,7 @@ impl PendingResponses {
         }
     }
 
-    /// Waits until the client has read no part of some pending response for `timeout`.
+    /// Waits until the client of the connection has left some pending response unread for `timeout`.
     pub(super) async fn wait_until_stalled(&self, timeout: Duration) {
         loop {
             let oldest = self.0.lock().times.values().min().copied();

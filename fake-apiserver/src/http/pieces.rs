@@ -16,7 +16,7 @@ pub(super) struct Pieces {
     /// The start of the next piece; initially the text before the first item.
     ahead: BytesMut,
     objects: IntoIter<Arc<Object>>,
-    /// Whether items include `kind` and `apiVersion`.
+    /// Whether list items include `kind` and `apiVersion`.
     are_named: bool,
     is_first: bool,
     left: usize,
@@ -40,8 +40,8 @@ impl Pieces {
         }
     }
 
-    /// Number of bytes that are not sent yet.
-    pub(super) fn left(&self) -> usize {
+    /// Number of bytes of the list that are not sent yet.
+    pub(super) fn unsent_bytes(&self) -> usize {
         self.left
     }
 
@@ -50,7 +50,7 @@ impl Pieces {
         PIECE_BYTES + self.objects.len() * size_of::<Arc<Object>>()
     }
 
-    /// The next piece; `None` at the end.
+    /// The next piece of the list; `None` at its end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         if self.left == 0 {
             return None;
@@ -75,7 +75,7 @@ impl Pieces {
     }
 
     /// The whole list in one buffer.
-    pub(super) fn whole(mut self) -> Bytes {
+    pub(super) fn into_whole_list(mut self) -> Bytes {
         let mut out = BytesMut::with_capacity(self.left);
         while let Some(piece) = self.next() {
             out.put_slice(&piece);
@@ -98,11 +98,11 @@ mod tests {
             let object = |size: &usize| json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(*size)});
             let objects: Vec<_> = sizes.iter().map(|size| Object::new(object(size), 1)).collect();
             let mut pieces = Pieces::new(BytesMut::from(&b"{\"items\":["[..]), objects, are_named);
-            let (promised, mut all) = (pieces.left(), Vec::new());
+            let (promised, mut all) = (pieces.unsent_bytes(), Vec::new());
             while let Some(piece) = pieces.next() {
                 prop_assert!(!piece.is_empty() && piece.len() < PIECE_BYTES + 100_000);
                 all.extend_from_slice(&piece);
-                prop_assert_eq!(all.len() + pieces.left(), promised);
+                prop_assert_eq!(all.len() + pieces.unsent_bytes(), promised);
             }
             let list: Value = serde_json::from_slice(&all).unwrap();
             let found = list["items"].as_array().unwrap().iter().map(|item| item["data"].as_str().unwrap().len());

@@ -28,10 +28,10 @@ pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
 
 /// Encodes only the metadata of an object (`PartialObjectMetadata` in the given version).
 pub(super) fn metadata(object: &Value, version: &str) -> Result<Bytes, Status> {
-    Ok(partial(object, version)?.whole().clone())
+    Ok(partial_metadata(object, version)?.whole().clone())
 }
 
-/// Encodes a document whose kind is available as protobuf.
+/// Encodes a document, such as a Status or a discovery document, whose kind is available as protobuf.
 pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
     let encoded = encode(value);
     encoded
@@ -68,7 +68,7 @@ pub(super) fn metadata_list(
     let items: Vec<Encoded> = listing
         .objects
         .iter()
-        .map(|object| partial(&object.document(), version))
+        .map(|object| partial_metadata(&object.document(), version))
         .collect::<Result<_, Status>>()?;
     let encoded = list(
         &format!("meta.k8s.io/{version}"),
@@ -79,7 +79,7 @@ pub(super) fn metadata_list(
     encoded.map_err(|why| unencodable(&Value::Null, &why))
 }
 
-fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
+fn partial_metadata(object: &Value, version: &str) -> Result<Encoded, Status> {
     encode(&table::partial(object, version)).map_err(|why| unencodable(object, &why))
 }
 

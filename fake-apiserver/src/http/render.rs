@@ -5,7 +5,7 @@
 use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
 use super::protobuf;
-use super::table::{columns_of, partial, row, table, table_metadata};
+use super::table::{one_row_table, partial, row, table};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::{json, yaml};
@@ -21,19 +21,14 @@ pub(super) fn object_body(kind: &Kind, object: &Object, form: &ResponseForm) -> 
         Accept::Protobuf => protobuf::object(object)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
         Accept::Metadata(version) => json_bytes(&partial(&object.document(), version)),
-        Accept::Table(version) => {
-            let document = object.document();
-            let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
-            let columns = columns_of(kind, &document).definitions();
-            json_bytes(&table(&columns, &rows, &table_metadata(&document), version))
-        }
+        Accept::Table(version) => json_bytes(&one_row_table(kind, object, form, version, true)),
     })
 }
 
 pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
-        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).into_whole_list(),
         Accept::Protobuf => protobuf::encode_list(kind, &listing, metadata)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata_list(&listing, version, metadata)?,
         Accept::Metadata(version) => json_bytes(&json!({

@@ -36,7 +36,7 @@ pub(super) struct CompleteResponse {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// A list that is sent in pieces instead of `body`.
+    /// The list that is sent in pieces; used instead of `body`.
     list: Option<Box<Pieces>>,
     /// Whether the body is gzip-compressed while it is sent.
     is_zipped: bool,
@@ -52,15 +52,18 @@ impl CompleteResponse {
         self
     }
 
-    /// Adds `Warning` headers.
-    pub(super) fn warned(mut self, warnings: &[String]) -> Self {
+    /// Adds `Warning` headers to the response.
+    pub(super) fn with_warnings(mut self, warnings: &[String]) -> Self {
         self.headers.extend(warnings::headers(warnings));
         self
     }
 
     /// Compresses the response if the client accepts gzip and the body is large enough.
     pub(super) fn gzip_if_accepted(mut self, accepts_gzip: bool, bytes_min: usize) -> Self {
-        let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
+        let length = self
+            .list
+            .as_ref()
+            .map_or(self.body.len(), |list| list.unsent_bytes());
         if accepts_gzip && length > bytes_min {
             self.is_zipped = true;
             let gzip = HeaderValue::from_static("gzip");
@@ -97,7 +100,7 @@ impl CompleteResponse {
     }
 }
 
-/// Renders the result of a verb.
+/// Renders the result of a request in the accepted response form.
 pub(super) fn render_answer(
     kind: &Kind,
     answer: Answer,
@@ -115,11 +118,11 @@ pub(super) fn render_answer(
             (success.code, Ok(document_body(&success.to_value(), form.accept)))
         }
         Answer::Status(success) => {
-            return Ok(in_json(success.code, status_body(&success, form.pretty)));
+            return Ok(json_response(success.code, status_body(&success, form.pretty)));
         }
         Answer::Nothing => return Ok(empty(StatusCode::NO_CONTENT)),
         Answer::List(plan) => (200, list_body(kind, plan.into_page(), form)),
-        // Not reached: watches are streamed, see `watch`.
+        // Not reached: watches are streamed by the function `watch`.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
     let body = match body? {
@@ -128,11 +131,8 @@ pub(super) fn render_answer(
         body => body,
     };
     Ok(CompleteResponse {
-        code,
-        headers: vec![(CONTENT_TYPE, media(form.accept))],
-        body,
         list,
-        is_zipped: false,
+        ..complete(code, content_type(form.accept), body)
     })
 }
 
@@ -158,7 +158,7 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> CompleteR
     };
     let mut response = match accept {
         Accept::Protobuf | Accept::Yaml => document(status.code, &status.to_value(), accept, pretty),
-        _ => in_json(status.code, status_body(status, pretty)),
+        _ => json_response(status.code, status_body(status, pretty)),
     };
     let wait = status
         .details
@@ -174,26 +174,14 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> CompleteR
 pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> CompleteResponse {
     let encoded = accept.is_protobuf().then(|| protobuf::document(value));
     match encoded {
-        Some(Ok(body)) => CompleteResponse {
-            code,
-            headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
-            body,
-            list: None,
-            is_zipped: false,
-        },
-        Some(Err(_)) | None if accept == Accept::Yaml => CompleteResponse {
-            code,
-            headers: vec![(CONTENT_TYPE, YAML)],
-            body: yaml::write(value),
-            list: None,
-            is_zipped: false,
-        },
+        Some(Ok(body)) => complete(code, protobuf::WHOLE, body),
+        Some(Err(_)) | None if accept == Accept::Yaml => complete(code, YAML, yaml::write(value)),
         Some(Err(_)) | None => json(code, value, pretty),
     }
 }
 
-/// The `Content-Type` of a form.
-fn media(accept: Accept) -> HeaderValue {
+/// The `Content-Type` of a response form.
+fn content_type(accept: Accept) -> HeaderValue {
     match accept {
         Accept::Yaml => YAML,
         _ if accept.is_protobuf() => protobuf::WHOLE,
@@ -207,39 +195,31 @@ pub(super) fn json(code: u16, value: &Value, pretty: bool) -> CompleteResponse {
     } else {
         json_bytes(value)
     };
-    in_json(code, body)
+    json_response(code, body)
 }
 
-fn in_json(code: u16, body: Bytes) -> CompleteResponse {
+fn complete(code: u16, media: HeaderValue, body: Bytes) -> CompleteResponse {
     CompleteResponse {
         code,
-        headers: vec![(CONTENT_TYPE, JSON)],
+        headers: vec![(CONTENT_TYPE, media)],
         body,
         list: None,
         is_zipped: false,
     }
 }
 
+fn json_response(code: u16, body: Bytes) -> CompleteResponse {
+    complete(code, JSON, body)
+}
+
 pub(super) fn text(code: u16, text: impl Into<Bytes>) -> CompleteResponse {
-    CompleteResponse {
-        code,
-        headers: vec![(CONTENT_TYPE, TEXT)],
-        body: text.into(),
-        list: None,
-        is_zipped: false,
-    }
+    complete(code, TEXT, text.into())
 }
 
 /// Renders a text with the given media type.
 pub(super) fn text_with_media_type(code: u16, media: &str, text: impl Into<Bytes>) -> CompleteResponse {
     let media = HeaderValue::from_str(media).expect("a media type is a valid header value");
-    CompleteResponse {
-        code,
-        headers: vec![(CONTENT_TYPE, media)],
-        body: text.into(),
-        list: None,
-        is_zipped: false,
-    }
+    complete(code, media, text.into())
 }
 
 /// The 429 response if too many requests are in flight, with the message of kube-apiserver's filter.

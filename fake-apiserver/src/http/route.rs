@@ -4,7 +4,6 @@
 
 use super::body_reader;
 use super::negotiate::{self, AvailableForms, Document};
-use crate::config::options::ServerOptions;
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
 use crate::http::metrics::Labels;
@@ -22,7 +21,7 @@ pub(super) enum Route {
         target: Target,
     },
     NonResource(NonResource),
-    /// A path below a known prefix that names no existing resource, or an unsupported method.
+    /// A path below a known prefix, such as `/apis`, that names no existing resource; or an unsupported HTTP method.
     Refused {
         verb: Verb,
         resource: Option<ResourcePath>,
@@ -160,7 +159,7 @@ impl Route {
     }
 
     /// Resolves the route for the served release: either to the definition that this release serves, or to an error.
-    pub(super) fn served_by(self, api: &Api, _options: &ServerOptions) -> Self {
+    pub(super) fn served_by(self, api: &Api) -> Self {
         match self {
             Self::Resource { verb, target } => match api
                 .catalogue
@@ -210,7 +209,7 @@ impl Route {
         }
     }
 
-    /// Whether the request is rejected for all users because of its path, its method or the media type of its body.
+    /// Whether the request is rejected for all users because of its path, HTTP method or body media type.
     pub(super) fn is_rejected_for_all_users(&self, media: &str) -> bool {
         match self {
             Self::Refused { .. } => true,
@@ -222,7 +221,7 @@ impl Route {
         }
     }
 
-    /// The forms in which the server can respond to the request.
+    /// The response forms in which the server can respond to the request.
     pub(super) fn available_forms(&self) -> AvailableForms<'_> {
         AvailableForms {
             document: match self {
@@ -397,7 +396,7 @@ fn with_default_namespace<'a>(rest: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// The verb of a method on a target; `None` if the target does not support the method.
+/// The verb of an HTTP method on a target; `None` if the target does not support the method.
 fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb> {
     let kind = &target.kind;
     let scoped = !kind.namespaced || target.namespace.is_some();
@@ -439,7 +438,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
 }
 
 /// The verb of a request whose path does not determine it: on an unknown path, or through a proxy.
-fn fallback_verb(method: &Method) -> Verb {
+pub(super) fn fallback_verb(method: &Method) -> Verb {
     match *method {
         Method::POST => Verb::Create,
         Method::PUT => Verb::Update,

@@ -38,12 +38,12 @@ const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 pub(super) struct WatchBody {
     store: Arc<Store>,
     kind: Kind,
-    /// The watcher, or the error if the watch could not start.
+    /// The watcher, or the error response if the watch could not start.
     source: Source,
     bookmarks: bool,
     marks_end: bool,
     form: ResponseForm,
-    /// Whether no event was sent yet: the first table includes the column definitions.
+    /// Whether no event was sent yet: only the first table of a watch includes the column definitions.
     first: bool,
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
@@ -61,7 +61,7 @@ enum Source {
     Ended,
 }
 
-/// The time of the next bookmark: after the interval or shortly before the end, whichever is earlier.
+/// The time of the next bookmark: after `BOOKMARK_EVERY`, or shortly before the watch ends, whichever is earlier.
 fn next_bookmark(deadline: Instant) -> Instant {
     let now = Instant::now();
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(now);
@@ -108,7 +108,7 @@ impl WatchBody {
         }
     }
 
-    /// The next bytes of the stream; `None` at its end.
+    /// The next bytes of the watch stream; `None` at its end.
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watcher = match &self.source {
             Source::Ended => return Poll::Ready(None),
@@ -116,7 +116,7 @@ impl WatchBody {
             Source::Open(watcher) => watcher.clone(),
         };
         if self.stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(self.end(WatchEnd::Shutdown));
+            return Poll::Ready(self.end_with_reason(WatchEnd::Shutdown));
         }
         if self.converting.is_some() {
             let frame = ready!(self.poll_converted(&watcher, cx));
@@ -137,7 +137,7 @@ impl WatchBody {
                     return Poll::Ready(Some(self.bookmark(revision, true)));
                 }
                 Batch::Complete(_) => {}
-                Batch::Closed(why) => return Poll::Ready(self.end(why)),
+                Batch::Closed(why) => return Poll::Ready(self.end_with_reason(why)),
                 Batch::Held(until) => {
                     let sleep = || Box::pin(tokio::time::sleep_until(until));
                     if self.held.get_or_insert_with(sleep).as_mut().poll(cx).is_pending() {
@@ -150,13 +150,13 @@ impl WatchBody {
         }
     }
 
-    /// Serializes events into one frame and reports their delivery.
+    /// Serializes watch events into one frame and reports their delivery to the observer.
     fn deliver(&mut self, watcher: &Watcher, events: &[QueuedEvent], counted: usize) -> Bytes {
-        let (frame, sent) = self.frame(events);
+        let (frame, sent) = self.serialize_frame(events);
         self.store.report_delivery(watcher, &events[..sent]);
         self.store.activity().done(counted);
         if sent < events.len() {
-            self.end(WatchEnd::Failed);
+            self.end_with_reason(WatchEnd::Failed);
         }
         frame
     }
@@ -172,7 +172,7 @@ impl WatchBody {
             Ok(()) => self.deliver(watcher, &events, counted),
             Err(failure) => {
                 self.store.activity().done(counted);
-                self.end(WatchEnd::Failed);
+                self.end_with_reason(WatchEnd::Failed);
                 encode_event("ERROR", &failure.to_value(), self.form.accept)
             }
         })
@@ -180,7 +180,7 @@ impl WatchBody {
 
     fn poll_timers(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.deadline.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(self.end(WatchEnd::Timeout));
+            return Poll::Ready(self.end_with_reason(WatchEnd::Timeout));
         }
         if !self.bookmarks {
             return Poll::Pending;
@@ -195,12 +195,12 @@ impl WatchBody {
         }
     }
 
-    /// Serializes events into one frame, and returns the number of events in it. If an event cannot be rendered, the frame ends with an
+    /// Serializes watch events into one frame, and returns their number. If an event cannot be rendered, the frame ends with an
     /// ERROR event.
-    fn frame(&mut self, events: &[QueuedEvent]) -> (Bytes, usize) {
+    fn serialize_frame(&mut self, events: &[QueuedEvent]) -> (Bytes, usize) {
         let mut pieces = Vec::with_capacity(events.len());
         for event in events {
-            match self.event(event) {
+            match self.serialize_event(event) {
                 Ok(piece) => pieces.push(piece),
                 Err(failure) => {
                     let sent = pieces.len();
@@ -212,15 +212,15 @@ impl WatchBody {
         (concat(pieces), events.len())
     }
 
-    /// Serializes one event; watches with the same form share the bytes.
-    fn event(&mut self, event: &QueuedEvent) -> Result<Bytes, Status> {
+    /// Serializes one watch event; watches with the same response form share the bytes.
+    fn serialize_event(&mut self, event: &QueuedEvent) -> Result<Bytes, Status> {
         let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
         let render = || {
             let object = to_requested_version(kind, event.object.clone());
             let body = match form.accept {
                 Accept::Table(version) => {
-                    json_bytes(&table::event_table(kind, &object, form, version, first))
+                    json_bytes(&table::one_row_table(kind, &object, form, version, first))
                 }
                 _ => object_body(kind, &object, form)?,
             };
@@ -286,7 +286,7 @@ impl WatchBody {
         Some(error_event(&status, self.form.accept))
     }
 
-    fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
+    fn end_with_reason(&mut self, why: WatchEnd) -> Option<Bytes> {
         if let Source::Open(watcher) = std::mem::replace(&mut self.source, Source::Ended) {
             self.store.close_watch(&watcher, why);
         }
@@ -299,7 +299,7 @@ impl Drop for WatchBody {
         if let Some(converting) = self.converting.take() {
             self.store.activity().done(converting.counted);
         }
-        self.end(WatchEnd::Client);
+        self.end_with_reason(WatchEnd::Client);
     }
 }
 
@@ -311,7 +311,7 @@ fn merge_members(under: &mut Value, over: &Value) {
     }
 }
 
-/// Concatenates pieces. A single piece is returned without copying.
+/// Concatenates byte buffers. A single buffer is returned without copying.
 fn concat(mut pieces: Vec<Bytes>) -> Bytes {
     if pieces.len() == 1 {
         return pieces.pop().unwrap_or_default();
@@ -321,7 +321,7 @@ fn concat(mut pieces: Vec<Bytes>) -> Bytes {
     out.freeze()
 }
 
-/// Serializes an event that is not shared with other watches.
+/// Serializes a watch event that is not shared with other watches.
 fn encode_event(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
     put_event(&mut out, accept, event, &document_body(object, accept));

@@ -1,6 +1,6 @@
 //! The `Table` and `PartialObjectMetadata` forms of objects.
 //!
-//! Owns the format of both. The cells of a kind are defined in its resource definition.
+//! Owns the format of tables and partial metadata. The cells of a kind are defined in its resource definition.
 
 use super::negotiate::ResponseForm;
 use crate::kinds::Kind;
@@ -9,28 +9,22 @@ use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A table with one row, for a watch event. Only the first event of a watch includes the column definitions.
-pub(super) fn event_table(
+/// A table with one row and the resourceVersion of its object. Only the first event of a watch includes the column definitions.
+pub(super) fn one_row_table(
     kind: &Kind,
     object: &Object,
     form: &ResponseForm,
     version: &str,
-    first: bool,
+    with_columns: bool,
 ) -> Value {
     let document = object.document();
     let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
-    let metadata = table_metadata(&document);
-    let columns = if first {
-        kind.columns().definitions()
-    } else {
-        Value::Null
+    let metadata = json!({"resourceVersion": document["metadata"]["resourceVersion"]});
+    let columns = match with_columns {
+        true => columns_of(kind, &document).definitions(),
+        false => Value::Null,
     };
     table(&columns, &rows, &metadata, version)
-}
-
-/// The `metadata` of a table with one row: the resourceVersion of the object.
-pub(super) fn table_metadata(object: &Value) -> Value {
-    json!({"resourceVersion": object["metadata"]["resourceVersion"]})
 }
 
 pub(super) fn partial(object: &Value, version: &str) -> Value {
@@ -65,7 +59,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
 }
 
 /// The columns for an object. A `Scale` has columns of its own.
-pub(super) fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
+fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
     match object["kind"].as_str() {
         Some("Scale") if kind.kind != "Scale" => Columns::Table(columns::SCALE),
         _ => kind.columns(),

@@ -43,7 +43,7 @@ pub struct Tls {
     clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
-/// Why certificates cannot be generated or used.
+/// Why TLS certificates cannot be generated or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// Generation failed: the random source or the clock of the system does not work.
@@ -52,7 +52,7 @@ pub enum TlsError {
     /// The PEM text contains no certificate or key, or the key does not belong to the certificate.
     #[error("{what} cannot be used: {why}; it must be in PEM format")]
     Unusable {
-        /// What the PEM text should contain.
+        /// What the PEM text should contain, such as `the key of the server certificate`.
         what: &'static str,
         /// The parse error, or the error that certificate and key do not match.
         why: String,
@@ -77,7 +77,7 @@ impl Certificate {
         if !names.contains(&address) {
             names.push(address);
         }
-        certificates(names).map_err(|error| TlsError::Generation(error.to_string()))
+        generate_certificate(names).map_err(|error| TlsError::Generation(error.to_string()))
     }
 }
 
@@ -104,7 +104,8 @@ impl Tls {
         let clients: Option<Arc<dyn ClientCertVerifier>> = match client_authority {
             None => None,
             Some(pem) => {
-                let roots = roots(pem).map_err(unusable("the certificate authority of clients"))?;
+                let roots =
+                    root_certificates(pem).map_err(unusable("the certificate authority of clients"))?;
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build();
                 let unusable = unusable("the certificate authority of clients");
                 Some(verifier.map_err(|error| unusable(error.to_string()))?)
@@ -209,7 +210,7 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-fn roots(pem: &str) -> Result<RootCertStore, String> {
+fn root_certificates(pem: &str) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates_of(pem)? {
         roots.add(certificate).map_err(|error| error.to_string())?;
@@ -222,7 +223,7 @@ fn last_certificate(chain: &str) -> &str {
     &chain[begin.unwrap_or_default()..]
 }
 
-fn certificates(names: Vec<String>) -> Result<Certificate, rcgen::Error> {
+fn generate_certificate(names: Vec<String>) -> Result<Certificate, rcgen::Error> {
     let mut authority = CertificateParams::default();
     authority.distinguished_name = distinguished_name("fake-apiserver authority");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -249,7 +250,7 @@ fn distinguished_name(name: &str) -> DistinguishedName {
     names
 }
 
-/// Sets the validity period. It starts in the past, in case the clock of a client is slow.
+/// Sets the validity period of a certificate, which starts in the past in case the clock of a client is slow.
 fn set_validity(params: &mut CertificateParams) {
     let now = SystemTime::now();
     params.not_before = (now - CLOCK_SKEW).into();

@@ -3,7 +3,7 @@
 use hyper::header::{HeaderName, HeaderValue, WARNING};
 use std::collections::HashSet;
 
-/// Maximum total length of the warnings in a response, in characters. If it is exceeded, each warning is truncated.
+/// Maximum total length of the warnings in a response, in characters. Beyond this total, each warning is truncated.
 const WARNINGS_MAX: usize = 4 * 1024;
 const WARNING_MAX: usize = 256;
 /// Formats warnings as `Warning` headers.

@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream whose writes fail with a timeout if they make no progress for too long.
+/// A stream whose writes fail with a timeout if a write makes no progress for too long.
 pub(super) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
     timer: Pin<Box<Sleep>>,
-    /// Whether a write is pending. The timer runs only then.
+    /// Whether a write is pending. The timer runs only during a pending write.
     is_pending: bool,
 }
 
@@ -30,7 +30,7 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// Returns the result of a write, or a timeout error if the write has been pending for too long.
+    /// Returns the result of a write to the stream, or a timeout error if the write has been pending for too long.
     fn apply_timeout<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
         if written.is_ready() {
             self.is_pending = false;

@@ -43,12 +43,12 @@ const GROUPS: [&str; 21] = [
     "flowcontrol.apiserver.k8s.io",
 ];
 
-/// All API resources. Clones share unchanged parts.
+/// All API resources. A changed clone shares the memory of the unchanged resources with the original.
 #[derive(Clone)]
 pub(crate) struct Catalogue {
     /// The built-in resources, including those of other crates, in the order of discovery.
     built_in: Arc<[Kind]>,
-    /// Built-in resources, indexed by the number of their table in the store: first `KINDS`, then the resources of other crates.
+    /// Built-in resources, indexed by their table index in the store: first `KINDS`, then the resources of other crates.
     tables: Arc<[Kind]>,
     /// Custom resources by group and plural name. The preferred version of a resource is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
@@ -75,6 +75,12 @@ impl Api {
     pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let found = self.catalogue.find_kind(api_version, kind)?;
         self.current_definition(found).is_some().then_some(found)
+    }
+
+    /// Whether any version of the resource is served.
+    pub(crate) fn is_reachable(&self, kind: &Kind) -> bool {
+        let served = self.catalogue.find_served(kind.group, kind.plural, self.profile);
+        served.is_some()
     }
 
     /// The served versions of a resource.
@@ -106,8 +112,8 @@ impl Catalogue {
         &KNOWN
     }
 
-    /// The catalogue of this crate's resources and `definitions`, the resources of other crates, without custom resources. Of definitions
-    /// with the same group, version and plural name, the one of the other crate is used.
+    /// The catalogue of this crate's resources and `definitions`, the resources of other crates, without custom resources. If two
+    /// definitions have the same group, version and plural name, the one in `definitions` is used.
     pub(crate) fn with_extensions(definitions: &[&'static ResourceDefinition]) -> Self {
         let mut tables = KINDS.to_vec();
         let mut built_in = KINDS.to_vec();
@@ -159,7 +165,7 @@ impl Catalogue {
         changed
     }
 
-    /// A copy of the catalogue without this custom resource.
+    /// A copy of the catalogue without the custom resource that has this API group and plural name.
     pub(crate) fn without_custom_resource(&self, group: &str, plural: &str) -> Self {
         let mut changed = self.clone();
         let Some(first) = self.versions_of(group, plural).first() else {
@@ -220,11 +226,6 @@ impl Catalogue {
         all.find(is_it)
     }
 
-    /// Whether any version of the resource is served.
-    pub(crate) fn is_reachable(&self, kind: &Kind, profile: Profile) -> bool {
-        self.find_served(kind.group, kind.plural, profile).is_some()
-    }
-
     /// The definition that the release serves for the group, version and plural name of `kind`.
     pub(crate) fn served_definition<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
         if kind.life.contains(profile) {
@@ -246,7 +247,7 @@ impl Catalogue {
         built_in.or_else(|| defined.into_iter().find(|kind| kind.is_storage_version()))
     }
 
-    /// The first resource with this group and plural name that satisfies a condition.
+    /// The first resource with this group and plural name for which `holds` returns true.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
         let mut built_in = self.built_in.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));

@@ -32,15 +32,15 @@ pub struct Column {
     pub cell: Cell,
 }
 
-/// The content of a cell. If the field is unset, a string is empty and a number is 0, unless a default is given.
+/// How a cell of `kubectl get` is computed. For an unset field, a string is empty and a number is 0, unless a default is given.
 pub enum Cell {
     /// The string at a JSON pointer.
     Text(&'static str),
-    /// The string at a JSON pointer, and the default if it is empty.
+    /// The string at a JSON pointer, and the default for an empty string.
     TextOr(&'static str, &'static str),
     /// The integer at a JSON pointer.
     Number(&'static str),
-    /// The integer at a JSON pointer as a string, and the default if it is unset.
+    /// The integer at a JSON pointer as a string, and the default for an unset integer.
     Digits(&'static str, &'static str),
     /// The value at a JSON pointer, of any type.
     Plain(&'static str),
@@ -48,13 +48,13 @@ pub enum Cell {
     Flag(&'static str),
     /// The number of entries of the list or map at a JSON pointer.
     Count(&'static str),
-    /// The strings of the list at a JSON pointer, and the default if it is empty.
+    /// The strings of the list at a JSON pointer, and the default for an empty list.
     Join(&'static str, &'static str),
     /// The label selector at a JSON pointer.
     Labels(&'static str),
-    /// The result of a function of the object.
+    /// The value that this function computes from the object.
     Of(fn(&Value) -> Value),
-    /// The result of a function of the object and the time of the request, for ages.
+    /// The value that this function computes from the object and the time of the request, for ages.
     At(fn(&Value, Timestamp) -> Value),
 }
 use Cell::{At, Digits, Flag, Join, Labels, Number, Of, Plain, Text, TextOr};
@@ -64,7 +64,7 @@ pub const NAME: Column = name("Name", Text("/metadata/name"));
 /// The column `Age`: the time since the creation of the object.
 pub const AGE: Column = text("Age", At(age));
 
-/// The columns of kinds that have no more specific ones.
+/// The columns of kinds that have no columns of their own.
 pub static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
 /// The columns of kinds for which kube-apiserver has no printer.
@@ -164,8 +164,8 @@ impl Columns<'_> {
         }
     }
 
-    /// Whether an empty list has `rows: null`, as in kube-apiserver for kinds without a printer. Only the columns of such kinds have the
-    /// type `date`.
+    /// Whether the Table of an empty list has `rows: null`, as in kube-apiserver for kinds without a printer. Only the columns of such kinds
+    /// have the type `date`.
     pub(crate) fn is_null_when_empty(self) -> bool {
         match self {
             Self::Table(columns) => columns.iter().any(|column| column.of == "date"),
@@ -195,7 +195,7 @@ impl Cell {
     }
 }
 
-/// A text, or the default if it is empty.
+/// Returns `text`, or the default `instead` if `text` is empty.
 pub fn text_or_default(text: &str, instead: &str) -> Value {
     if text.is_empty() {
         instead.into()
@@ -204,7 +204,7 @@ pub fn text_or_default(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first `shown` entries of a list and the number of the remaining entries, such as `a,b + 2 more...`.
+/// The first `shown` strings of `all` and the number of the remaining strings, such as `a,b + 2 more...`.
 pub fn join_first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
@@ -213,10 +213,12 @@ pub fn join_first(all: &[String], shown: usize, separator: &str) -> String {
     }
 }
 
-/// A label selector, or a plain map of labels, as text.
+/// The `matchLabels` of a label selector, or a plain map of labels, as the text of a cell.
 fn selector_text(selector: &Value) -> Value {
     let labels = selector.get("matchLabels").unwrap_or(selector);
-    let text: Vec<String> = json::pairs(labels).map(|(k, v)| format!("{k}={v}")).collect();
+    let text: Vec<String> = json::string_members(labels)
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect();
     text_or_default(&text.join(","), "<none>")
 }
 

@@ -35,13 +35,13 @@ fn validate_condition(condition: &Value, at: &str, errors: &mut ErrorList) {
     if string(condition, "lastTransitionTime").is_empty() {
         errors.required(format!("{at}.lastTransitionTime"), "");
     }
-    reason(string(condition, "reason"), &format!("{at}.reason"), errors);
+    validate_reason(string(condition, "reason"), &format!("{at}.reason"), errors);
     if string(condition, "message").len() > MESSAGE_BYTES_MAX {
         errors.too_long(format!("{at}.message"), MESSAGE_BYTES_MAX);
     }
 }
 
-fn reason(reason: &str, field: &str, errors: &mut ErrorList) {
+fn validate_reason(reason: &str, field: &str, errors: &mut ErrorList) {
     if reason.is_empty() {
         return errors.required(field, "");
     }

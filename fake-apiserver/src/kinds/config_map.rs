@@ -11,7 +11,6 @@ pub(super) static CONFIG_MAP: ResourceDefinition = ResourceDefinition {
     kind: "ConfigMap",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "configmaps",
-    singular: "configmap",
     short_names: &["cm"],
     hooks: Hooks {
         validate_create: config_map_validate,
@@ -35,7 +34,7 @@ pub(super) const BYTES_MAX: usize = 1024 * 1024;
 fn config_map_validate(object: &Value, errors: &mut ErrorList) {
     let binary = &object["binaryData"];
     let mut bytes = 0;
-    for (key, value) in json::pairs(&object["data"]) {
+    for (key, value) in json::string_members(&object["data"]) {
         config_key("data", key, errors);
         if !binary[key].is_null() {
             errors.invalid(
@@ -46,7 +45,7 @@ fn config_map_validate(object: &Value, errors: &mut ErrorList) {
         }
         bytes += value.len();
     }
-    for (key, value) in json::pairs(binary) {
+    for (key, value) in json::string_members(binary) {
         config_key("binaryData", key, errors);
         bytes += base64_decoded_len(value);
     }
@@ -64,7 +63,7 @@ pub(super) fn base64_decoded_len(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }
 
-/// Validates an update of an immutable object: it must remain immutable, and its data must not change.
+/// Validates an update of an immutable ConfigMap or Secret: it must remain immutable, and its data must not change.
 pub(super) fn validate_immutable_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if old["immutable"] != true {
         return;

@@ -16,7 +16,6 @@ const ANY_CSI_DRIVER: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIDriver",
     plural: "csidrivers",
-    singular: "csidriver",
     namespaced: false,
     generation: Generation::FromFirstChange,
     unconditional_update: false,
@@ -33,7 +32,7 @@ const ANY_CSI_DRIVER: ResourceDefinition = ResourceDefinition {
         },
         validate: driver_validate,
         validate_update: driver_validate_update,
-        validate_update_then: driver_validate_update_then,
+        validate_update_then: driver_validate_update_by_release,
         warn: driver_warn,
         ..NO_HOOKS
     },
@@ -71,8 +70,8 @@ pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
     ..ANY_CSI_DRIVER
 };
 
-/// If the feature gate is off, drops `storageCapacity` unless the old object has the field. Releases without the gate do not know the
-/// field.
+/// If the gate `CSIStorageCapacity` is off, drops `storageCapacity` unless the old object has the field. In releases that do not have the
+/// gate, drops the field from all objects.
 fn drop_gated_storage_capacity(object: &mut Value, old: Option<&Value>, setting: &StrategyContext<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
@@ -85,17 +84,13 @@ fn drop_gated_storage_capacity(object: &mut Value, old: Option<&Value>, setting:
 /// Drops the alpha field `preventPodSchedulingIfMissing`, whose gate is off, unless the old object has the field.
 fn drop_prevent_pod_scheduling(object: &mut Value, old: Option<&Value>) {
     let field = "preventPodSchedulingIfMissing";
-    if old.is_none_or(|old| old["spec"][field].is_null())
-        && let Some(spec) = object["spec"].as_object_mut()
-    {
-        spec.remove(field);
+    if old.is_none_or(|old| old["spec"][field].is_null()) {
+        json::assign(&mut object["spec"], field, Value::Null);
     }
 }
 
 fn drop_storage_capacity(object: &mut Value) {
-    if let Some(spec) = object["spec"].as_object_mut() {
-        spec.remove("storageCapacity");
-    }
+    json::assign(&mut object["spec"], "storageCapacity", Value::Null);
 }
 
 fn driver_default(object: &mut Value) {
@@ -153,7 +148,7 @@ fn token_requests(requests: &Value, errors: &mut ErrorList) {
             .as_i64()
             .unwrap_or(*token_lifetime::SECONDS.start());
         let field = format!("{at}.expirationSeconds");
-        token_lifetime::check(&field, seconds, errors);
+        token_lifetime::validate_lifetime(&field, seconds, errors);
     }
 }
 
@@ -188,20 +183,20 @@ fn driver_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     );
 }
 
-/// Fields of the spec that were immutable in older releases: name, path, the release that introduced the field, and the last release in
-/// which it was immutable.
+/// Fields of the spec that were immutable in older releases: field name, field path, the release that introduced the field, and the last
+/// release in which the field was immutable.
 const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
     ("storageCapacity", "spec.storageCapacity", 19, 22),
     ("podInfoOnMount", "spec.podInfoOnMount", 18, 28),
     ("fsGroupPolicy", "spec.fsGroupPolicy", 19, 28),
 ];
 
-fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, errors: &mut ErrorList) {
+fn driver_validate_update_by_release(new: &Value, old: &Value, profile: Profile, errors: &mut ErrorList) {
     for (field, path, first, last) in ONCE_IMMUTABLE {
         if !profile.is_since(first) || profile.is_since(last + 1) {
             continue;
         }
-        // For an object that was stored before the field existed, the field has its default value.
+        // A CSIDriver that was stored before `storageCapacity` existed counts as having the default `false`.
         let or_default = |object: &Value| match &object["spec"][field] {
             Value::Null if field == "storageCapacity" => json!(false),
             value => value.clone(),
@@ -210,7 +205,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, error
     }
 }
 
-/// The audiences of `tokenRequests`.
+/// The cell of the column TokenRequests: the audiences of `spec.tokenRequests`.
 fn audiences(driver: &Value) -> Value {
     let Some(requests) = driver["spec"]["tokenRequests"].as_array() else {
         return "<unset>".into();

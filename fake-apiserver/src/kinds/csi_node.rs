@@ -13,7 +13,6 @@ pub(super) static CSI_NODE: ResourceDefinition = ResourceDefinition {
     kind: "CSINode",
     metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "csinodes",
-    singular: "csinode",
     namespaced: false,
     unconditional_update: false,
     returns_deleted: true,
@@ -61,7 +60,7 @@ fn node_validate(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Drivers may be added and removed. The node ID and topology keys of a remaining driver are immutable.
+/// CSI drivers may be added to and removed from a CSINode. The node ID and topology keys of a remaining driver are immutable.
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
     let before: HashMap<&Value, &Value> = drivers(old)
@@ -71,7 +70,7 @@ fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     for driver in drivers(new) {
         let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            // The error message contains the value as a Go struct without `allocatable`, which may change.
+            // The error message contains the driver as a Go struct without `allocatable`, which may change.
             let shown = format!(
                 "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]

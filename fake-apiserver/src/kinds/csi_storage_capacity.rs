@@ -12,13 +12,12 @@ use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
-/// Properties common to all versions. KEP-1472: an unset, an empty and a non-empty `nodeTopology` have three different meanings.
+/// Properties of CSIStorageCapacity in all versions. KEP-1472: an unset, an empty and a non-empty `nodeTopology` differ in meaning.
 const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "csistoragecapacities",
-    singular: "csistoragecapacity",
     unconditional_update: false,
     hooks: Hooks {
         validate: capacity_validate,
@@ -35,7 +34,7 @@ const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// v1, the storage version in all releases, even in those that do not serve it.
+/// CSIStorageCapacity v1, the storage version in all releases, even in releases that do not serve v1.
 pub(super) static CSI_STORAGE_CAPACITY: ResourceDefinition = ResourceDefinition {
     life: ServedReleases::since(24),
     ..ALL_VERSIONS
@@ -53,7 +52,7 @@ pub(super) static V1BETA1: ResourceDefinition = ResourceDefinition {
     ..ALL_VERSIONS
 };
 
-/// v1alpha1 after `maximumVolumeSize` was added.
+/// CSIStorageCapacity v1alpha1 in releases that have the field `maximumVolumeSize`.
 pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: ServedReleases::during(21, 23).requiring_gate(Gate::CsiStorageCapacity),
@@ -66,7 +65,7 @@ pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     ..ALL_VERSIONS
 };
 
-/// v1alpha1 in the first releases, without `maximumVolumeSize`: the field is neither stored nor returned.
+/// CSIStorageCapacity v1alpha1 in its first releases, without `maximumVolumeSize`: the field is neither stored nor returned.
 pub(super) static V1ALPHA1_FIRST: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: ServedReleases::during(19, 20).requiring_gate(Gate::CsiStorageCapacity),

@@ -18,29 +18,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One version of a custom resource.
 pub struct CustomResourceVersion {
-    /// The properties that built-in resources have too, such as names.
+    /// The properties that custom and built-in resources have in common, such as names.
     pub definition: ResourceDefinition,
     /// The index of the resource's table in the store, the same for all versions.
     pub table_index: usize,
     /// All versions of the CRD, served or not.
     pub versions: Arc<[&'static str]>,
-    /// The kind of a list, such as `FooList`.
+    /// The kind of a list of objects, such as `FooList`.
     pub list_kind: String,
     /// The structural schema, for decoding and validation.
     pub schema: Schema,
     /// Decodes and validates the objects.
     pub strategy: Arc<dyn CustomResourceStrategy>,
-    /// The OpenAPI schema as written in the CRD.
+    /// The OpenAPI schema of the custom resource as written in the CRD.
     pub text: Arc<Value>,
-    /// The additional columns of `kubectl get`.
+    /// The columns of `kubectl get` that the CRD defines (`additionalPrinterColumns`).
     pub columns: Vec<PrinterColumn>,
     /// Fields in `selectableFields` of the version, for field selectors.
     pub selectable: Vec<Selectable>,
-    /// The fields of the scale subresource, if the version has one.
+    /// Paths of the fields for the `scale` subresource; `None` if the version has no such subresource.
     pub scale: Option<ScalePaths>,
     /// The deprecation warning, if the version is deprecated.
     pub deprecation: Option<String>,
-    /// The parts of the CRD from which the resource was built, to detect changes.
+    /// The CRD fields from which this version was built. They are compared to detect a change of the CRD.
     pub origin: Arc<Value>,
     /// The conversion webhook. `None` if the conversion strategy is `None`, which only changes the apiVersion.
     pub conversion: Option<Arc<Conversion>>,
@@ -69,7 +69,7 @@ pub trait CustomResourceStrategy: Send + Sync {
         errors: &mut ErrorList,
     ) -> Vec<String>;
 
-    /// Validates the update of an object `(new, old)` or of its status, and returns warnings.
+    /// Validates the update of an object or of its status, given as `(new, old)`, and returns warnings.
     fn validate_update(
         &self,
         defined: &CustomResourceVersion,
@@ -82,39 +82,39 @@ pub trait CustomResourceStrategy: Send + Sync {
 /// How to handle a `null` in a field that is not nullable and has no default.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NullHandling {
-    /// Remove the `null`.
+    /// The `null` is removed, so that the field is unset.
     Dropped,
-    /// Retain the `null`, so that validation rejects it: in a server-side apply, each field expresses an intent.
+    /// The `null` is retained, so that validation rejects it: in a server-side apply, each field expresses an intent.
     Retained,
 }
 
 /// Why an object does not match the schema of its resource.
 pub enum SchemaMismatch {
-    /// The metadata has invalid fields.
+    /// The `metadata` of the object has invalid fields.
     Form(FormError),
-    /// An embedded object has invalid `metadata` (`x-kubernetes-embedded-resource`).
+    /// An object in a field with `x-kubernetes-embedded-resource` has an invalid apiVersion, kind or `metadata`.
     EmbeddedObject(Box<EmbeddedObjectError>),
 }
 
-/// The error for an invalid embedded object.
+/// The error for an invalid apiVersion, kind or `metadata` in an object with `x-kubernetes-embedded-resource`.
 #[derive(Debug)]
 pub struct EmbeddedObjectError {
-    /// Path of the invalid field in the object.
+    /// Path of the invalid field in the custom resource.
     pub path: String,
-    /// The value that is invalid.
+    /// The value of the invalid field.
     pub value: Value,
-    /// Why the value is invalid.
+    /// Why the value of the field is invalid.
     pub why: String,
 }
 
-/// Locations of the fields of a `Scale` in an object, each as a list of member names.
+/// Paths in a custom resource of the fields that a `Scale` contains, each as a list of field names.
 #[derive(Debug)]
 pub struct ScalePaths {
-    /// `specReplicasPath`.
+    /// Path of the desired replicas (`specReplicasPath`).
     pub replicas: Vec<String>,
-    /// `statusReplicasPath`.
+    /// Path of the observed replicas (`statusReplicasPath`).
     pub observed: Vec<String>,
-    /// `labelSelectorPath`.
+    /// Path of the label selector (`labelSelectorPath`), if the CRD has one.
     pub selector: Option<Vec<String>>,
 }
 
@@ -127,7 +127,7 @@ pub struct Conversion {
 
 /// Converts custom resources by calling a webhook.
 pub trait ConversionWebhook: Send + Sync {
-    /// Converts objects to another version of their resource, in the given order. The error is a message.
+    /// Converts objects to the version `to` of their resource. The result has the order of `objects`; the error is a message.
     fn convert<'a>(
         &'a self,
         client: &'a dyn WebhookClient,
@@ -139,7 +139,7 @@ pub trait ConversionWebhook: Send + Sync {
 static CONVERSIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Conversion {
-    /// Assigns a number that no other conversion in this process has.
+    /// Creates a conversion with a number that no other conversion in this process has.
     pub fn new(webhook: impl ConversionWebhook + 'static) -> Self {
         Self {
             number: CONVERSIONS.fetch_add(1, Ordering::Relaxed),
@@ -149,7 +149,7 @@ impl Conversion {
 }
 
 impl CustomResourceVersion {
-    /// The selectable field with this label. The error is the message for an unknown label.
+    /// The field that field selectors call `label`, such as `metadata.name`. The error is the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {
             "metadata.name" => Ok(NAME),

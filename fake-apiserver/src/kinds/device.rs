@@ -21,7 +21,6 @@ pub(super) static DEVICE_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "DeviceClass",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "deviceclasses",
-    singular: "deviceclass",
     namespaced: false,
     generation: Generation::FromCreation,
     ..RESOURCE
@@ -32,7 +31,6 @@ pub(super) static RESOURCE_CLAIM: ResourceDefinition = ResourceDefinition {
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "resourceclaims",
     status_metadata: StatusMetadata::Described,
-    singular: "resourceclaim",
     status: true,
     hooks: Hooks {
         default: claim_default,
@@ -46,7 +44,6 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: ResourceDefinition = ResourceDefiniti
     kind: "ResourceClaimTemplate",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "resourceclaimtemplates",
-    singular: "resourceclaimtemplate",
     hooks: Hooks {
         default: |template| requests_default(template, "/spec/spec/devices/requests"),
         ..NO_HOOKS
@@ -57,7 +54,6 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: ResourceDefinition = ResourceDefiniti
 pub(super) static RESOURCE_SLICE: ResourceDefinition = ResourceDefinition {
     kind: "ResourceSlice",
     plural: "resourceslices",
-    singular: "resourceslice",
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {

@@ -14,7 +14,7 @@ const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'stati
     }
 }
 
-/// Definitions with names only: a server gets the full definitions from its extensions.
+/// Resource definitions with names only: a server gets the full definitions of these resources from its extensions.
 pub(super) static ELSEWHERE: [ResourceDefinition; 7] = [
     cluster_scoped(
         "apiextensions.k8s.io",

@@ -12,7 +12,6 @@ pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     kind: "EndpointSlice",
     metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "endpointslices",
-    singular: "endpointslice",
     group: "discovery.k8s.io",
     generation_of: &["/endpoints", "/ports"],
     generation: Generation::FromCreation,
@@ -33,7 +32,7 @@ pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Maximum number of list entries in a cell, which shows only the number of further entries.
+/// Maximum number of list entries that a `kubectl get` cell shows, followed by the number of omitted entries.
 pub(super) const SHOWN: usize = 3;
 
 fn slice_default(slice: &mut Value) {
@@ -43,9 +42,13 @@ fn slice_default(slice: &mut Value) {
     }
 }
 
-/// A change of labels also increments the generation, because consumers select EndpointSlices by label.
+/// A change of labels increments `metadata.generation`, because consumers select EndpointSlices by label.
 fn slice_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
-    let has_labels = |slice: &Value| json::pairs(&slice["metadata"]["labels"]).next().is_some();
+    let has_labels = |slice: &Value| {
+        json::string_members(&slice["metadata"]["labels"])
+            .next()
+            .is_some()
+    };
     let labels = |slice: &Value| slice["metadata"]["labels"].clone();
     if labels(new) != labels(old) && (has_labels(new) || has_labels(old)) {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();

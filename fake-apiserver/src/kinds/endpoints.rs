@@ -12,7 +12,6 @@ pub(super) static ENDPOINTS: ResourceDefinition = ResourceDefinition {
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "endpoints",
     registry: Some("services/endpoints"),
-    singular: "endpoints",
     short_names: &["ep"],
     create_on_update: true,
     hooks: Hooks {
@@ -30,14 +29,14 @@ pub(super) static ENDPOINTS: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The port with this name. The name is empty for a service with a single port.
+/// The number of the endpoint port named `name`, which is empty if the service has only one port.
 pub(crate) fn port_named<'a>(ports: &'a Value, name: &str) -> Option<&'a Value> {
     let mut ports = list(ports).iter();
     let found = ports.find(|port| string(port, "name") == name)?;
     Some(&found["port"])
 }
 
-/// Address and port of the first ready endpoint that has a port with this name.
+/// Address and port number of the first ready endpoint that has a port named `port`.
 pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     let mut subsets = list(&endpoints["subsets"]).iter();
     subsets.find_map(|subset| {
@@ -46,7 +45,7 @@ pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     })
 }
 
-/// Maximum number of addresses in a cell, which shows only the number of further addresses.
+/// Maximum number of addresses that a `kubectl get` cell shows, followed by the number of omitted addresses.
 const ADDRESSES_SHOWN: usize = 3;
 
 fn endpoints(endpoints: &Value) -> Value {

@@ -29,11 +29,10 @@ pub(super) static EVENT: ResourceDefinition = ResourceDefinition {
     name_rule: names::path_segment,
     metadata_checks: MetadataChecks::core_v1_checks(0),
     plural: "events",
-    singular: "event",
     short_names: &["ev"],
     create_on_update: true,
     hooks: Hooks {
-        validate: event_validate,
+        validate: |object, errors| validate(object, "reportingComponent", errors),
         ..NO_HOOKS
     },
     selectable: &[
@@ -73,20 +72,19 @@ pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
         selectable("type", &["/type"]),
     ],
     hooks: Hooks {
-        validate: event_view_validate,
+        validate: |object, errors| validate(object, "reportingController", errors),
         validate_create: event_view_validate_create,
         validate_update: event_view_validate_update,
         ..NO_HOOKS
     },
     view: Some(StorageConversion {
         stored: &EVENT,
-        from_stored: to_view,
-        to_stored: from_view,
+        from_stored: to_events_v1,
+        to_stored: from_events_v1,
         renamed: &RENAMED,
     }),
     kind: "Event",
     plural: "events",
-    singular: "event",
     short_names: &["ev"],
     create_on_update: true,
     unknown_label: not_supported,
@@ -95,21 +93,11 @@ pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Validates an event written as core/v1.
-fn event_validate(object: &Value, errors: &mut ErrorList) {
-    validate(object, "reportingComponent", errors);
-}
-
-/// Validates an event written as events.k8s.io/v1, in which the controller field has another name.
-fn event_view_validate(object: &Value, errors: &mut ErrorList) {
-    validate(object, "reportingController", errors);
-}
-
 /// The maximum length of string fields, in bytes.
 const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128), ("reason", 128)];
 const MESSAGE_MAX: usize = 1024;
 
-/// Validates an event (`legacyValidateEvent`). Events without `eventTime` are legacy events.
+/// Validates an event (`legacyValidateEvent`). `controller`: the name of the controller field in the written version. Events without `eventTime` are legacy events.
 fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");
@@ -148,7 +136,7 @@ fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a new event of events.k8s.io/v1, which requires the new fields and rejects the deprecated ones.
+/// Validates a new event of events.k8s.io/v1, which requires fields such as `eventTime` and rejects the deprecated fields of core/v1.
 fn event_view_validate_create(object: &Value, errors: &mut ErrorList) {
     series(object, errors);
     if object["eventTime"].is_null() {
@@ -186,14 +174,14 @@ fn series(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an update of an event: a changed series is validated again.
+/// Validates the `series` of an updated Event in events.k8s.io/v1, if the series has changed.
 fn event_view_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if new["series"] != old["series"] {
         series(new, errors);
     }
 }
 
-fn to_view(stored: &Value) -> Value {
+fn to_events_v1(stored: &Value) -> Value {
     let mut out = renamed(stored, |name| {
         RENAMED
             .iter()
@@ -211,7 +199,7 @@ fn to_view(stored: &Value) -> Value {
     out
 }
 
-fn from_view(view: &Value) -> Value {
+fn from_events_v1(view: &Value) -> Value {
     let mut out = renamed(view, |name| {
         RENAMED
             .iter()
@@ -295,7 +283,7 @@ fn event_source(event: &Value) -> Value {
 fn event_count(event: &Value) -> Value {
     match event["series"].as_object() {
         Some(series) => series.get("count").cloned().unwrap_or_else(|| 0.into()),
-        // Singleton events of events.k8s.io/v1 have no count.
+        // Events of events.k8s.io/v1 that occurred once have neither `series` nor `count`: the cell shows 1.
         None => event["count"].as_i64().unwrap_or_default().max(1).into(),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The strategy of a kind: functions for defaulting, preparation and validation. Each receives the whole object.
 pub struct Hooks {
-    /// Sets the defaults of a decoded object.
+    /// Sets the default values of an object after decoding.
     pub default: fn(&mut Value),
     /// Prepares a new object: `PrepareForCreate` of the strategy, and the changes of built-in admission plugins.
     pub create: fn(&mut Value, &StrategyContext<'_>),
@@ -17,7 +17,7 @@ pub struct Hooks {
     pub update: fn(&mut Value, &Value, &StrategyContext<'_>),
     /// Validates the name of a new object against its other fields.
     pub validate_name: fn(&Value, &mut ErrorList),
-    /// Validation for both create and update.
+    /// Validation of an object, for both create and update.
     pub validate: fn(&Value, &mut ErrorList),
     /// Validation of a new object, in addition to `validate`.
     pub validate_create: fn(&Value, &mut ErrorList),
@@ -37,7 +37,7 @@ pub struct Hooks {
 
 /// The strategy of a subresource whose body has the type of the object itself, and which updates a part of the object.
 pub struct PartHooks {
-    /// The subresource that has this strategy.
+    /// The subresource to which this strategy applies.
     pub of: Subresource,
     /// Resets the fields that the subresource must not change; the second argument is the old object.
     pub separate: fn(&mut Value, &Value),
@@ -47,7 +47,7 @@ pub struct PartHooks {
     pub resets: Paths,
 }
 
-/// Field paths, each a list of member names.
+/// Field paths, each a list of nested field names.
 pub type Paths = &'static [&'static [&'static str]];
 
 impl Hooks {
@@ -63,7 +63,7 @@ pub struct StrategyContext<'a> {
     pub now: &'a str,
     /// Server options, such as `kubelet_less`.
     pub options: &'a ServerOptions,
-    /// The served Kubernetes release with its feature gates.
+    /// The Kubernetes release that the server serves, with the release's feature gates.
     pub profile: Profile,
     /// The user of the request; `None` for writes of the server itself.
     pub requester: Option<Requester<'a>>,
@@ -74,11 +74,11 @@ pub struct StrategyContext<'a> {
 pub struct Requester<'a> {
     /// User name, as in role bindings.
     pub name: &'a str,
-    /// The uid. Empty if unknown.
+    /// The uid of the user. Empty if unknown.
     pub uid: &'a str,
     /// Names of the user's groups.
     pub groups: &'a [String],
-    /// Further attributes, such as the pod to which a token is bound.
+    /// The user's `extra` attributes, such as the pod to which a token is bound.
     pub extra: &'a BTreeMap<String, Vec<String>>,
 }
 

@@ -15,7 +15,7 @@ static TYPES: LazyLock<HashMap<&str, Vec<Member>>> =
 /// A field of a Go struct.
 struct Member {
     name: &'static str,
-    /// The field path in the API type.
+    /// The path of the field in the API object.
     place: Cow<'static, str>,
     kind: &'static str,
     /// Whether the output omits the field if it is unset in the API object.
@@ -73,7 +73,7 @@ fn member(word: &'static str) -> Member {
     }
 }
 
-/// Whether Go's JSON encoder omits a field with `omitempty` and this value.
+/// Whether Go's JSON encoder omits a struct field that is tagged `omitempty` and has this value.
 fn is_omitted_if_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -89,7 +89,7 @@ struct Writer {
     is_compact: bool,
     lines: Vec<String>,
     depth: usize,
-    /// The text that precedes the next value on its line.
+    /// The field name, such as `"spec": `, that precedes the next value on its line.
     label: String,
 }
 
@@ -103,13 +103,13 @@ impl Writer {
         self.lines.push(format!("{indent}{label}{text}"));
     }
 
-    /// Sets the name of the field that is written next.
+    /// Sets the field name that precedes the next value.
     fn set_label(&mut self, name: &str) {
         let space = if self.is_compact { "" } else { " " };
         self.label = format!("{name}:{space}");
     }
 
-    /// Writes parts between brackets, separated by commas.
+    /// Writes the elements of a JSON list or object between brackets, separated by commas.
     fn write_list<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
         let [open, close] = brackets;
         if parts.is_empty() {
@@ -159,20 +159,20 @@ impl Writer {
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.push_line("null"),
-            // Any other kind, such as `0` or `false`, is itself the text to write for an unset value.
+            // `kind` can be a literal such as `0` or `false` instead of a type: the text to write for an unset value.
             nothing if value.is_null() => self.push_line(nothing),
-            _ => self.plain(value),
+            _ => self.write_api_value(value),
         }
     }
 
-    fn plain(&mut self, value: &Value) {
+    fn write_api_value(&mut self, value: &Value) {
         match value {
-            Value::Array(items) => self.write_list(["[", "]"], items, Self::plain),
+            Value::Array(items) => self.write_list(["[", "]"], items, Self::write_api_value),
             Value::Object(members) => {
                 let members: Vec<_> = members.iter().collect();
                 self.write_list(["{", "}"], &members, |writer, (name, value)| {
                     writer.set_label(&go::json_string(name));
-                    writer.plain(value);
+                    writer.write_api_value(value);
                 });
             }
             Value::String(plain) => self.push_line(&go::json_string(plain)),

@@ -14,7 +14,7 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Labels of a Job's pods: the Job's uid and name, each under the current and the legacy key.
+/// Label keys for the uid of a Job on its pods: the current key and the legacy key.
 const CONTROLLER: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const JOB_NAME: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
@@ -32,7 +32,6 @@ pub(super) static CRON_JOB: ResourceDefinition = ResourceDefinition {
     template: Some("/spec/jobTemplate/spec/template"),
     metadata_checks: MetadataChecks::core_v1_checks(1).with_status_passes(0, false),
     plural: "cronjobs",
-    singular: "cronjob",
     short_names: &["cj"],
     hooks: Hooks {
         default: cron_job_default,
@@ -88,7 +87,6 @@ pub(super) static JOB: ResourceDefinition = ResourceDefinition {
     kind: "Job",
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "jobs",
-    singular: "job",
     orphans_by_default: Some(Some(
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
          propagationPolicy=Orphan to suppress this warning",
@@ -145,7 +143,7 @@ fn job_default(object: &mut Value) {
 }
 
 /// Without `manualSelector`, a Job's pods get labels unique to the Job. If the Job and its template have equal labels, the Job gets the
-/// unique labels too, because in kube-apiserver both use one Go map.
+/// unique labels too, because in kube-apiserver the labels of Job and template are one Go map.
 fn job_create(object: &mut Value, _: &StrategyContext<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
@@ -161,7 +159,7 @@ fn job_create(object: &mut Value, _: &StrategyContext<'_>) {
 /// The labels of a Job default to the labels of its pod template.
 fn default_labels(job: &mut Value) {
     let labels = &job["spec"]["template"]["metadata"]["labels"];
-    if json::pairs(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
+    if json::string_members(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
         let labels = labels.clone();
         metadata::set(job, "labels", Some(labels));
     }

@@ -22,16 +22,16 @@ enum Source {
     Table(&'static ResourceDefinition),
     /// A built-in resource of another crate, and the index of its table in the store.
     Extension(&'static ResourceDefinition, usize),
-    /// One version of a custom resource, and its storage version if that is a different version.
+    /// One version of a custom resource, and its storage version; `None` if the version is the storage version.
     Defined(Arc<CustomResourceVersion>, Option<Arc<CustomResourceVersion>>),
 }
 
-/// The structure of the objects of a resource.
+/// What defines the structure of the objects of a resource: a Go type or a CRD schema.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'a> {
     /// Objects have a Go type, which is listed in `types.txt`.
     Typed(&'static Type),
-    /// Objects have the schema of a CRD.
+    /// Objects have the OpenAPI schema of a CRD.
     Defined(&'a CustomResourceVersion),
 }
 
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// A custom resource. `storage` is the storage version, if that is a different version.
+    /// A custom resource in one version. `storage` is the storage version; `None` if `version` is the storage version.
     pub fn of(version: Arc<CustomResourceVersion>, storage: Option<Arc<CustomResourceVersion>>) -> Self {
         Self(Source::Defined(version, storage))
     }
@@ -84,7 +84,7 @@ impl Kind {
         stored.unwrap_or_else(|| self.clone())
     }
 
-    /// The resource in whose version writes are validated: for custom resources this version, for built-in resources the storage version.
+    /// The resource in whose version writes are validated: `self` for custom resources, the storage version for built-in resources.
     pub(crate) fn validated_version(&self) -> Self {
         match self.defined() {
             Some(_) => self.clone(),
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// Whether this version is the storage version.
+    /// Whether `self` is the storage version of the resource.
     pub(crate) fn is_storage_version(&self) -> bool {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.view.is_none(),
@@ -100,12 +100,12 @@ impl Kind {
         }
     }
 
-    /// The structure of the objects.
+    /// What defines the structure of the objects: a Go type or a CRD schema.
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => Shape::Typed(
                 Type::find(&definition.api_version(), definition.kind)
-                    .expect("a test checks that all kinds have types"),
+                    .expect("a test checks that types.txt lists all built-in kinds"),
             ),
             Source::Defined(defined, _) => Shape::Defined(defined),
         }
@@ -125,7 +125,7 @@ impl Kind {
             .map_or_else(|| json!({"metadata": {}}), |of| of.empty_object().clone())
     }
 
-    /// The columns of `kubectl get`.
+    /// The columns that `kubectl get` shows for the resource.
     pub(crate) fn columns(&self) -> Columns<'_> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => {
@@ -154,7 +154,7 @@ impl Kind {
         }
     }
 
-    /// The selectable field with this label. The error is the message for an unknown label.
+    /// The field that field selectors call `label`, such as `metadata.name`. The error is the message for an unknown label.
     pub(crate) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.select_by(label),
@@ -175,7 +175,7 @@ impl Deref for Kind {
 }
 
 impl PartialEq for Kind {
-    /// Resource definitions are compared by address, because two different ones may have equal content.
+    /// Resource definitions are compared by address, because two different definitions may have equal content.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }

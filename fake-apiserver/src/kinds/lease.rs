@@ -12,7 +12,6 @@ pub(super) static LEASE: ResourceDefinition = ResourceDefinition {
     kind: "Lease",
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "leases",
-    singular: "lease",
     generation: Generation::None,
     unconditional_update: false,
     create_on_update: true,

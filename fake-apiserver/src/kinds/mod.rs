@@ -137,20 +137,20 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::built_in(&device::RESOURCE_SLICE),
 ];
 
-/// Kinds whose objects the server itself creates.
+/// The kind ConfigMap: the server creates ConfigMaps at start.
 pub(crate) static CONFIG_MAP: Kind = Kind::built_in(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::built_in(&namespace::NAMESPACE);
-/// Kinds of the `kubernetes` service.
+/// The kind Endpoints: the `kubernetes` service has an Endpoints object.
 pub(crate) static ENDPOINTS: Kind = Kind::built_in(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::built_in(&endpoint_slice::ENDPOINT_SLICE);
 pub(crate) static SERVICE: Kind = Kind::built_in(&service::SERVICE);
-/// Kinds whose objects admission, eviction and connect requests read.
+/// The kind Node: admission, eviction and connect requests read nodes.
 pub(crate) static NODE: Kind = Kind::built_in(&node::NODE);
 pub(crate) static POD: Kind = Kind::built_in(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::built_in(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::built_in(&priority_class::PRIORITY_CLASS);
 pub(crate) static STORAGE_CLASS: Kind = Kind::built_in(&storage_class::STORAGE_CLASS);
-/// ServiceAccounts, for which tokens are issued.
+/// The kind ServiceAccount: the server issues tokens for service accounts.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::built_in(&service_account::SERVICE_ACCOUNT);
 pub(crate) static CLUSTER_ROLE: Kind = Kind::built_in(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::built_in(&rbac::CLUSTER_ROLE_BINDING);

@@ -13,7 +13,6 @@ pub(super) static NAMESPACE: ResourceDefinition = ResourceDefinition {
     kind: "Namespace",
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "namespaces",
-    singular: "namespace",
     short_names: &["ns"],
     namespaced: false,
     status: true,

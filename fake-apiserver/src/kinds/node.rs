@@ -19,7 +19,6 @@ pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "nodes",
     registry: Some("minions"),
-    singular: "node",
     short_names: &["no"],
     namespaced: false,
     status: true,
@@ -31,7 +30,7 @@ pub(super) static NODE: ResourceDefinition = ResourceDefinition {
         update: node_update,
         validate: node_validate,
         validate_update: node_validate_update,
-        validate_status: node_validate_status,
+        validate_status: node_validate_update,
         warn: node_warn,
         ..NO_HOOKS
     },
@@ -61,7 +60,7 @@ pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Sets `allocatable` to `capacity` and `podCIDRs` to the older field `podCIDR`, if unset.
+/// Sets an unset `allocatable` to `capacity`, and synchronizes `podCIDRs` with the older field `podCIDR`.
 fn node_default(object: &mut Value) {
     let range = object["spec"]["podCIDR"]
         .as_str()
@@ -106,7 +105,7 @@ fn node_create(object: &mut Value, setting: &StrategyContext<'_>) {
     }
 }
 
-/// Fields of dynamic kubelet configuration may be retained, but not added.
+/// Fields of dynamic kubelet configuration are dropped from an updated node unless the old node has the fields.
 fn node_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     for (part, field) in [("spec", "configSource"), ("status", "config")] {
         if old[part][field].is_null() {
@@ -115,7 +114,7 @@ fn node_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     }
 }
 
-/// Warns about fields that have no effect.
+/// Warns about node fields that have no effect.
 fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
         return Vec::new();
@@ -171,7 +170,7 @@ fn node_taints(object: &Value, errors: &mut ErrorList) {
         }
         let same = |other: &&Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
         if taints[..i].iter().any(|other| same(&other)) {
-            // The error message contains the value as a Go struct.
+            // The error message contains the taint as a Go struct.
             let shown = format!(
                 "{{\"Key\":{:?},\"Value\":{:?},\"Effect\":{:?},\"TimeAdded\":{}}}",
                 text("key"),
@@ -200,8 +199,8 @@ fn is_range(text: &str) -> bool {
 
 fn node_amounts(object: &Value, errors: &mut ErrorList) {
     for list in ["capacity", "allocatable"] {
-        for (name, amount) in json::pairs(&object["status"][list]) {
-            // If the name of a resource is empty, its path is written like a list entry.
+        for (name, amount) in json::string_members(&object["status"][list]) {
+            // For an empty resource name, the field path ends in `[]`, like the path of a list entry.
             let member = if name.is_empty() {
                 "[]".to_owned()
             } else {
@@ -215,13 +214,11 @@ fn node_amounts(object: &Value, errors: &mut ErrorList) {
 /// Validates an update: fields are immutable once set. (As in kube-apiserver, quantities and taints are validated a second time.)
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     node_amounts(new, errors);
-    let addresses = new["status"]["addresses"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let addresses = json::list(&new["status"]["addresses"]);
     let mut seen = HashSet::new();
     for (i, address) in addresses.iter().enumerate() {
         if !seen.insert((address["type"].as_str(), address["address"].as_str())) {
-            // The error message contains the value as a Go struct.
+            // The error message contains the address as a Go struct.
             let shown = format!(
                 "{{\"Type\":{},\"Address\":{}}}",
                 address["type"], address["address"]
@@ -235,10 +232,6 @@ fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if id(new) != id(old) {
         errors.forbidden("spec.externalID", "may not be updated");
     }
-}
-
-fn node_validate_status(new: &Value, old: &Value, errors: &mut ErrorList) {
-    node_validate_update(new, old, errors);
 }
 
 fn validate_node_set_once_fields(new: &Value, old: &Value, errors: &mut ErrorList) {
@@ -264,7 +257,7 @@ fn node_status(node: &Value) -> Value {
 }
 
 fn node_roles(node: &Value) -> Value {
-    let labels = json::pairs(&node["metadata"]["labels"]);
+    let labels = json::string_members(&node["metadata"]["labels"]);
     let roles = labels.filter_map(
         |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
             None if key == "kubernetes.io/role" => Some(value),

@@ -32,11 +32,11 @@ pub enum Subresource {
     Log,
     /// `pods/portforward`: forwards connections to ports of a pod.
     PortForward,
-    /// `proxy` of nodes, pods and services: forwards HTTP requests to them.
+    /// `proxy` of nodes, pods and services: forwards HTTP requests to a node, pod or service.
     Proxy,
-    /// `pods/resize`: container resources of a running pod.
+    /// `pods/resize`: changes the container resources of a running pod.
     Resize,
-    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
+    /// `scale` of workloads: the number of replicas as a `Scale` of autoscaling/v1.
     Scale,
     /// `serviceaccounts/token`: issues a token.
     Token,

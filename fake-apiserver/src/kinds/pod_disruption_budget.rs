@@ -13,7 +13,6 @@ pub(super) static POD_DISRUPTION_BUDGET: ResourceDefinition = ResourceDefinition
     name_rule: names::path_segment,
     metadata_checks: MetadataChecks::core_v1_checks(0),
     plural: "poddisruptionbudgets",
-    singular: "poddisruptionbudget",
     group: "policy",
     short_names: &["pdb"],
     status: true,
@@ -49,7 +48,7 @@ fn budget_validate(object: &Value, errors: &mut ErrorList) {
     selectors::labels(&spec["selector"], "spec.selector", errors);
 }
 
-/// The cell for an int-or-percent value.
+/// The `kubectl get` cell for an int-or-percent value, such as `minAvailable`.
 fn int_or_percent_cell(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),

@@ -20,7 +20,7 @@ pub fn pod_limits(pod: &Value) -> Amounts {
     all
 }
 
-/// The requests or limits of a pod (`side`): of each resource the pod-level value, or else the total of the containers.
+/// The requests or limits of a pod, selected by `side`: for each resource the pod-level quantity or, if unset, the total of the containers.
 fn total_amounts(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
     let mut all = container_amounts(spec, side);
@@ -30,7 +30,7 @@ fn total_amounts(pod: &Value, side: &str) -> Amounts {
     all
 }
 
-/// The total of containers and sidecars, or the peak during initialization if it is larger (`PodRequests` of component-helpers).
+/// The total of containers and sidecars, or the peak during initialization if the peak is larger (`PodRequests` of component-helpers).
 pub(crate) fn container_amounts(spec: &Value, side: &str) -> Amounts {
     let of = |container: &Value| Amounts::read(&container["resources"][side]);
     let mut all = Amounts::default();
@@ -44,13 +44,13 @@ pub(crate) fn container_amounts(spec: &Value, side: &str) -> Amounts {
         if container["restartPolicy"] == "Always" {
             all.add(&own);
             running.add(&own);
-            before.raise(&running);
+            before.set_to_maximum(&running);
         } else {
             let mut now = running.clone();
             now.add(&own);
-            before.raise(&now);
+            before.set_to_maximum(&now);
         }
     }
-    all.raise(&before);
+    all.set_to_maximum(&before);
     all
 }

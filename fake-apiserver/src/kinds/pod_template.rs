@@ -7,7 +7,6 @@ use crate::kinds::columns::{NAME, join_container_fields, text};
 pub(super) static POD_TEMPLATE: ResourceDefinition = ResourceDefinition {
     kind: "PodTemplate",
     plural: "podtemplates",
-    singular: "podtemplate",
     generation_of: &["/template"],
     generation: Generation::FromCreation,
     returns_deleted: true,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub struct PrinterColumn {
     /// Title of the column, such as `Age`.
     pub name: String,
-    /// JSON type of the cells, or `date`.
+    /// JSON type of the cells, such as `integer`, or `date`.
     pub of: String,
     /// The OpenAPI format of the cells.
     pub format: String,
@@ -20,7 +20,7 @@ pub struct PrinterColumn {
     pub description: String,
     /// Greater than 0 if the column is shown with `-o wide` only.
     pub priority: i64,
-    /// The field that the cells contain.
+    /// The JSON path of the field whose value a cell shows.
     pub path: JsonPath,
 }
 
@@ -35,7 +35,7 @@ impl PrinterColumn {
         })
     }
 
-    /// The cell for an object; `null` if the value is unset or of another type.
+    /// The cell for an object; `null` if the field is unset or its value does not have the type of the column.
     pub(super) fn cell(&self, object: &Value, now: Timestamp) -> Value {
         let Some(found) = self.path.find(object).filter(|found| !found.is_null()) else {
             return Value::Null;

@@ -16,7 +16,6 @@ const SYSTEM: &str = "system-";
 pub(super) static PRIORITY_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "PriorityClass",
     plural: "priorityclasses",
-    singular: "priorityclass",
     group: "scheduling.k8s.io",
     short_names: &["pc"],
     namespaced: false,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Properties common to the four kinds.
+/// Properties common to Role, ClusterRole, RoleBinding and ClusterRoleBinding.
 const OF_GROUP: ResourceDefinition = ResourceDefinition {
     group: GROUP,
     name_rule: validate_path_segment,
@@ -26,7 +26,6 @@ pub(super) static ROLE: ResourceDefinition = ResourceDefinition {
     kind: "Role",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "roles",
-    singular: "role",
     grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
@@ -41,7 +40,6 @@ pub(super) static CLUSTER_ROLE: ResourceDefinition = ResourceDefinition {
     kind: "ClusterRole",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "clusterroles",
-    singular: "clusterrole",
     namespaced: false,
     grants: Some(Grants::Rules),
     hooks: Hooks {
@@ -57,7 +55,6 @@ pub(super) static ROLE_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "RoleBinding",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "rolebindings",
-    singular: "rolebinding",
     grants: Some(Grants::Role),
     hooks: Hooks {
         validate: |binding, errors| binding_validate(binding, &["Role", "ClusterRole"], true, errors),
@@ -71,7 +68,6 @@ pub(super) static CLUSTER_ROLE_BINDING: ResourceDefinition = ResourceDefinition 
     kind: "ClusterRoleBinding",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "clusterrolebindings",
-    singular: "clusterrolebinding",
     namespaced: false,
     grants: Some(Grants::Role),
     hooks: Hooks {
@@ -96,7 +92,7 @@ const BINDING_HOOKS: Hooks = Hooks {
     ..NO_HOOKS
 };
 
-/// Validates a name: it must be a valid path segment.
+/// Validates the name of a role or binding, which must be a valid segment of a URL path.
 fn validate_path_segment(name: &str) -> Messages {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
@@ -132,7 +128,7 @@ fn default_binding(object: &mut Value) {
 }
 
 fn rules(role: &Value, namespaced: bool, errors: &mut ErrorList) {
-    for (i, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
+    for (i, rule) in json::list(&role["rules"]).iter().enumerate() {
         policy_rule(rule, namespaced, &format!("rules[{i}]"), errors);
     }
 }
@@ -174,9 +170,7 @@ fn cluster_role_validate(role: &Value, errors: &mut ErrorList) {
         return;
     };
     let at = "aggregationRule.clusterRoleSelectors";
-    let selectors = aggregation["clusterRoleSelectors"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let selectors = json::list(&aggregation["clusterRoleSelectors"]);
     if selectors.is_empty() {
         errors.required(
             at,
@@ -202,7 +196,7 @@ fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, errors: &
         errors.required("roleRef.name", "");
     }
     errors.invalid_all("roleRef.name", text("name"), validate_path_segment(text("name")));
-    for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
+    for (i, subject) in json::list(&binding["subjects"]).iter().enumerate() {
         subject_validate(subject, namespaced, &format!("subjects[{i}]"), errors);
     }
 }
@@ -229,7 +223,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, errors: &mut Er
     }
 }
 
-/// A role reference as the internal Go type, for error messages: with Go's field names.
+/// The `roleRef` of a binding with the field names of kube-apiserver's internal Go type, for error messages.
 fn internal_role_ref(role: &Value) -> Value {
     json!({"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]})
 }
@@ -248,7 +242,7 @@ fn role_of(binding: &Value) -> Value {
     format!("{}/{}", json::string(role, "kind"), json::string(role, "name")).into()
 }
 
-/// The subjects of one kind, joined by commas. Service accounts include their namespace.
+/// The subjects of a binding that have the kind `kind`, joined by commas. Service accounts include their namespace.
 fn subjects(binding: &Value, kind: &str) -> Value {
     let all = json::list(&binding["subjects"]).iter();
     let named = all.filter(|subject| subject["kind"] == kind).map(|subject| {

@@ -29,7 +29,6 @@ pub(crate) fn request_kind(of: Subresource) -> Option<&'static Kind> {
 pub(super) static BINDING_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Binding",
     plural: "bindings",
-    singular: "binding",
     unstored: Some(UnstoredAction::Binding),
     deletes_collection: false,
     ..PLAIN
@@ -46,7 +45,7 @@ static TOKEN_REQUEST_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "TokenRequest",
     hooks: Hooks {
         default: |request| {
-            let spec = json::slot(request, "spec");
+            let spec = json::member_or_insert_null(request, "spec");
             if spec.is_null() {
                 *spec = json!({});
             }

@@ -7,11 +7,12 @@ use super::hooks::{Hooks, NO_HOOKS, Paths};
 use super::part::{Part, Subresource};
 use crate::config::options::ServerOptions;
 use crate::config::release::{Profile, ServedReleases};
-use crate::machinery::json;
 use crate::machinery::names::{self, Messages};
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::status::GroupResource;
+use crate::machinery::{json, versions};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// One version of a built-in API resource: its names, verbs and strategy.
 pub struct ResourceDefinition {
@@ -23,13 +24,13 @@ pub struct ResourceDefinition {
     pub kind: &'static str,
     /// The plural name, such as `pods`.
     pub plural: &'static str,
-    /// The singular name, such as `pod`.
-    pub singular: &'static str,
+    /// The singular name, such as `pod`. `None`: the kind in lower case, as for all built-in resources.
+    pub singular: Option<&'static str>,
     /// Short names that kubectl accepts, such as `po`.
     pub short_names: &'static [&'static str],
     /// Groups of resources that kubectl lists together, such as `all`.
     pub categories: &'static [&'static str],
-    /// Whether objects are in namespaces. If not, they are cluster-scoped.
+    /// Whether the objects are namespaced; otherwise they are cluster-scoped.
     pub namespaced: bool,
     /// Whether the resource has a `/status` subresource. If so, writes to the main path do not change the status.
     pub status: bool,
@@ -45,8 +46,8 @@ pub struct ResourceDefinition {
     pub status_on_create: bool,
     /// How a write to `/status` treats `metadata`.
     pub status_metadata: StatusMetadata,
-    /// Set if the objects define resources themselves (CRDs). The function marks such an object as being deleted at the given time; a
-    /// controller deletes it after all objects of its resource.
+    /// Set for CRDs, whose objects define resources. The function marks a CRD as being deleted at the given time; a controller deletes the
+    /// CRD after all objects of the defined resource.
     pub defines: Option<fn(&mut Value, &str)>,
     /// Paths of the fields that a write to `/status` does not change (`GetResetFields` of upstream's status strategy).
     pub status_resets: Paths,
@@ -95,7 +96,7 @@ pub struct ResourceDefinition {
     pub columns: &'static [Column],
     /// Set if objects are not stored: creating one performs an action or returns a response.
     pub unstored: Option<UnstoredAction>,
-    /// Set if another resource stores the objects: conversion to and from that resource.
+    /// Set if the objects are stored as objects of another resource: the conversion to and from that resource.
     pub view: Option<StorageConversion>,
     /// A warning to clients that create an object: in what respect this server does less than a cluster.
     pub caveat: Option<&'static str>,
@@ -146,9 +147,9 @@ pub enum Grants {
 pub struct MetadataChecks {
     /// Whether the checks are those of core/v1, which restrict finalizer names, instead of those of apimachinery.
     pub know_finalizers: bool,
-    /// The checks for writes to the object itself.
+    /// The `metadata` checks for writes to the object itself.
     pub main: MetadataPasses,
-    /// The checks for writes to `/status` and other subresources.
+    /// The `metadata` checks for writes to `/status` and other subresources.
     pub status: MetadataPasses,
 }
 
@@ -162,7 +163,7 @@ pub struct MetadataPasses {
 }
 
 impl MetadataChecks {
-    /// The checks of core/v1, which run `times` times for writes to the object itself.
+    /// The `metadata` checks of core/v1, which run `times` times for writes to the object itself.
     pub const fn core_v1_checks(times: u8) -> Self {
         Self {
             know_finalizers: true,
@@ -174,7 +175,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The checks of apimachinery, which run `times` times for writes to the object itself.
+    /// The `metadata` checks of apimachinery, which run `times` times for writes to the object itself.
     pub const fn apimachinery_checks(times: u8) -> Self {
         Self {
             know_finalizers: false,
@@ -182,7 +183,7 @@ impl MetadataChecks {
         }
     }
 
-    /// Omits the comparison with the old object for writes to the object itself.
+    /// A copy that does not compare `metadata` with the old object for writes to the object itself.
     pub const fn without_comparison(self) -> Self {
         Self {
             main: MetadataPasses {
@@ -193,7 +194,7 @@ impl MetadataChecks {
         }
     }
 
-    /// Replaces the number of passes and the comparison for writes to `/status` and other subresources.
+    /// A copy with the given `times` and `compare` for writes to `/status` and other subresources.
     pub const fn with_status_passes(self, times: u8, compare: bool) -> Self {
         Self {
             status: MetadataPasses { times, compare },
@@ -209,7 +210,7 @@ pub enum StatusMetadata {
     Written,
     /// Labels, annotations, finalizers and owner references retain their old values (`ResetObjectMetaForStatus`).
     Described,
-    /// `metadata` is not changed.
+    /// A write to `/status` does not change `metadata`.
     Unchanged,
 }
 
@@ -229,9 +230,9 @@ pub enum Generation {
 pub struct StorageConversion {
     /// The definition of the resource in whose table the objects are stored.
     pub stored: &'static ResourceDefinition,
-    /// Converts a stored object to this version.
+    /// Converts a stored object to the version that clients read.
     pub from_stored: fn(&Value) -> Value,
-    /// Converts an object of this version to the storage version.
+    /// Converts an object that a client sends to the storage version.
     pub to_stored: fn(&Value) -> Value,
     /// Top-level fields with different names in the two versions: the name in the storage version, and the name in this version.
     pub renamed: &'static [(&'static str, &'static str)],
@@ -243,7 +244,7 @@ pub const PLAIN: ResourceDefinition = ResourceDefinition {
     version: "v1",
     kind: "",
     plural: "",
-    singular: "",
+    singular: None,
     short_names: &[],
     categories: &[],
     namespaced: true,
@@ -285,23 +286,19 @@ pub const PLAIN: ResourceDefinition = ResourceDefinition {
     life: ServedReleases::ALWAYS,
 };
 
-/// The error message for an unknown field label, for kinds with their own conversion of field labels.
+/// The error message for an unknown field label, for kinds that convert field labels by their own function.
 pub fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
 
-/// The field labels that all kinds support in field selectors.
+/// The field label `metadata.name`, which field selectors support for all kinds.
 pub(super) static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
 pub(super) static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
 impl ResourceDefinition {
     /// The apiVersion, such as `v1` or `storage.k8s.io/v1`.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
+        versions::group_version(self.group, self.version)
     }
 
     /// Whether an object with this apiVersion belongs to the group and version of this definition.
@@ -312,7 +309,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// Converts a document of this version to the storage version. The result has no `apiVersion`.
+    /// Converts an object of this version to the storage version. The result has no `apiVersion`.
     pub(crate) fn to_stored(&self, document: Value) -> Value {
         let Some(view) = self.view else { return document };
         let mut stored = (view.to_stored)(&document);
@@ -337,7 +334,7 @@ impl ResourceDefinition {
         format!("{root}/{}/{key}", self.registry.unwrap_or(self.plural))
     }
 
-    /// Whether this is the resource with that API group and plural name.
+    /// Whether the resource has the API group `group` and the plural name `plural`.
     pub fn is_resource(&self, group: &str, plural: &str) -> bool {
         self.plural == plural && self.group == group
     }
@@ -355,6 +352,14 @@ impl ResourceDefinition {
     /// The JSON pointer to the object with the metadata and spec of a pod template; empty for pods. `None` for other kinds.
     pub fn pod_template(&self) -> Option<&'static str> {
         self.template
+    }
+
+    /// The singular name, such as `pod`.
+    pub(crate) fn singular(&self) -> Cow<'static, str> {
+        match self.singular {
+            Some(name) => name.into(),
+            None => self.kind.to_lowercase().into(),
+        }
     }
 
     /// Group and plural name, for the details of a Status.
@@ -387,7 +392,7 @@ impl ResourceDefinition {
         ))
     }
 
-    /// The selectable field with this label. The error is the message for an unknown label.
+    /// The field that field selectors call `label`, such as `metadata.name`. The error is the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         let found = match label {
             "metadata.name" => Some(NAME),
@@ -398,7 +403,7 @@ impl ResourceDefinition {
         found.ok_or_else(|| (self.unknown_label)(label))
     }
 
-    /// Whether the resource has this subresource. True for the main path.
+    /// Whether the resource has the subresource `part`. True for `Part::Main`, the object itself.
     pub(crate) fn has_part(&self, part: Part) -> bool {
         match part {
             Part::Main => true,

@@ -28,7 +28,7 @@ const COUNTS: [&str; 9] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// Other resource names that quotas can limit.
+/// Names of storage resources that quotas can limit.
 const OF_STORAGE: [&str; 4] = [
     "ephemeral-storage",
     "requests.ephemeral-storage",

@@ -24,21 +24,18 @@ const fn authorization(review: Review) -> ResourceDefinition {
 pub(super) static SELF_SUBJECT_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectReview",
     plural: "selfsubjectreviews",
-    singular: "selfsubjectreview",
     ..authentication(Review::SelfSubject)
 };
 
 pub(super) static TOKEN_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "TokenReview",
     plural: "tokenreviews",
-    singular: "tokenreview",
     ..authentication(Review::Token)
 };
 
 pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "LocalSubjectAccessReview",
     plural: "localsubjectaccessreviews",
-    singular: "localsubjectaccessreview",
     namespaced: true,
     ..authorization(Review::LocalSubjectAccess)
 };
@@ -46,20 +43,17 @@ pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefi
 pub(super) static SELF_SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectAccessReview",
     plural: "selfsubjectaccessreviews",
-    singular: "selfsubjectaccessreview",
     ..authorization(Review::SelfSubjectAccess)
 };
 
 pub(super) static SELF_SUBJECT_RULES_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectRulesReview",
     plural: "selfsubjectrulesreviews",
-    singular: "selfsubjectrulesreview",
     ..authorization(Review::SelfSubjectRules)
 };
 
 pub(super) static SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SubjectAccessReview",
     plural: "subjectaccessreviews",
-    singular: "subjectaccessreview",
     ..authorization(Review::SubjectAccess)
 };

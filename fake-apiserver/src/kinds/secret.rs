@@ -16,7 +16,6 @@ pub(super) static SECRET: ResourceDefinition = ResourceDefinition {
     kind: "Secret",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "secrets",
-    singular: "secret",
     hooks: Hooks {
         default: secret_default,
         validate_create: secret_validate,
@@ -48,7 +47,7 @@ fn secret_default(object: &mut Value) {
     }
 }
 
-/// Required keys by type of Secret.
+/// Keys that `data` must contain, by type of Secret.
 const HELD: [(&str, &[&str]); 5] = [
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
@@ -60,7 +59,7 @@ const HELD: [(&str, &[&str]); 5] = [
 fn secret_validate(object: &Value, errors: &mut ErrorList) {
     let data = &object["data"];
     let mut bytes = 0;
-    for (key, value) in json::pairs(data) {
+    for (key, value) in json::string_members(data) {
         config_key("data", key, errors);
         bytes += base64_decoded_len(value);
     }

@@ -11,7 +11,7 @@ const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";
 const SOME_GIVEN: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
 const UNKNOWN: &str = "not a valid selector operator";
 
-/// Whether the values in a node selector must be valid label values. Not required in preferred terms, or if the old object has invalid
+/// Whether the values in a node selector must be valid label values. `Any` is used for preferred terms, and if the old object has invalid
 /// values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LabelValueCheck {
@@ -35,7 +35,7 @@ pub(crate) fn is_operator(operator: &str) -> bool {
     matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
 }
 
-/// Validates a requirement on labels, with any operator.
+/// Validates the key and values of a label requirement, and accepts any operator.
 pub(crate) fn requirement(term: &Value, at: &str, errors: &mut ErrorList) {
     validate_value_count(term, at, errors);
     key_and_values(term, at, LabelValueCheck::Labels, errors);

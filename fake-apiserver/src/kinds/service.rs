@@ -17,7 +17,6 @@ pub const DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Service",
     plural: "services",
     registry: Some("services/specs"),
-    singular: "service",
     short_names: &["svc"],
     categories: &["all"],
     status: true,

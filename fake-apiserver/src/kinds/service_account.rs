@@ -6,7 +6,6 @@ pub(super) static SERVICE_ACCOUNT: ResourceDefinition = ResourceDefinition {
     kind: "ServiceAccount",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "serviceaccounts",
-    singular: "serviceaccount",
     short_names: &["sa"],
     subresources: &[Subresource::Token],
     returns_deleted: true,

@@ -15,7 +15,6 @@ pub(super) static STORAGE_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "StorageClass",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "storageclasses",
-    singular: "storageclass",
     short_names: &["sc"],
     namespaced: false,
     returns_deleted: true,
@@ -66,7 +65,7 @@ fn class_validate(object: &Value, errors: &mut ErrorList) {
     let mode = object["volumeBindingMode"].as_str().unwrap_or_default();
     errors.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
     parameters(&object["parameters"], true, errors);
-    topologies(&object["allowedTopologies"], errors);
+    validate_allowed_topologies(&object["allowedTopologies"], errors);
 }
 
 /// The maximum number of parameters of a StorageClass or VolumeAttributesClass.
@@ -75,15 +74,15 @@ const PARAMETERS_MAX: usize = 512;
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
 
 pub(super) fn parameters(parameters: &Value, may_be_empty: bool, errors: &mut ErrorList) {
-    let count = json::pairs(parameters).count();
+    let count = json::string_members(parameters).count();
     if count > PARAMETERS_MAX {
         errors.too_long("parameters", PARAMETERS_MAX);
         return;
     }
-    let bytes: usize = json::pairs(parameters)
+    let bytes: usize = json::string_members(parameters)
         .map(|(key, value)| key.len() + value.len())
         .sum();
-    if json::pairs(parameters).any(|(key, _)| key.is_empty()) {
+    if json::string_members(parameters).any(|(key, _)| key.is_empty()) {
         errors.invalid("parameters", "", "field can not be empty.");
     }
     if bytes > PARAMETER_BYTES_MAX {
@@ -94,10 +93,10 @@ pub(super) fn parameters(parameters: &Value, may_be_empty: bool, errors: &mut Er
     }
 }
 
-fn topologies(terms: &Value, errors: &mut ErrorList) {
+fn validate_allowed_topologies(terms: &Value, errors: &mut ErrorList) {
     let terms = json::list(terms);
-    // kube-apiserver compares each term with the other terms and with as many empty terms as the list has, so an empty term is always
-    // reported.
+    // kube-apiserver compares each term of `allowedTopologies` with the earlier terms and with as many empty terms as the list has, so an
+    // empty term is always reported as a duplicate.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
     seen.insert(BTreeMap::new(), terms.len());
     for (i, term) in terms.iter().enumerate() {
@@ -105,7 +104,7 @@ fn topologies(terms: &Value, errors: &mut ErrorList) {
         let mut keys = BTreeMap::new();
         let requirements = term["matchLabelExpressions"].as_array().into_iter().flatten();
         for (j, requirement) in requirements.enumerate() {
-            topology(requirement, &format!("{at}[{j}]"), errors);
+            validate_topology_requirement(requirement, &format!("{at}[{j}]"), errors);
             let key = requirement["key"].as_str().unwrap_or_default();
             if keys.contains_key(key) {
                 errors.duplicate(format!("{at}[{j}].key"), key);
@@ -123,7 +122,7 @@ fn topologies(terms: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn topology(requirement: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_topology_requirement(requirement: &Value, at: &str, errors: &mut ErrorList) {
     let key = requirement["key"].as_str().unwrap_or_default();
     let values = json::texts(&requirement["values"]);
     if values.is_empty() {
@@ -138,7 +137,7 @@ fn topology(requirement: &Value, at: &str, errors: &mut ErrorList) {
     errors.invalid_all(&format!("{at}.key"), key, names::qualified_name(key));
 }
 
-/// The name of a class; the default class is marked.
+/// The NAME cell of a StorageClass, with the suffix ` (default)` for a default class.
 fn class_name(class: &Value) -> Value {
     let is_default =
         class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";

@@ -5,14 +5,14 @@
 use crate::machinery::error_list::ErrorList;
 use std::ops::RangeInclusive;
 
-/// Lifetime in seconds if a request or volume specifies none.
+/// Lifetime of a token in seconds, if the token request or volume specifies none.
 pub(crate) const USUAL_SECONDS: i64 = 3600;
 
-/// The valid range of lifetimes, in seconds.
+/// The valid lifetimes of a token, in seconds.
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
-/// Adds an error if the lifetime is invalid.
-pub(crate) fn check(field: &str, seconds: i64, errors: &mut ErrorList) {
+/// Adds an error if the token lifetime `seconds` is invalid.
+pub(crate) fn validate_lifetime(field: &str, seconds: i64, errors: &mut ErrorList) {
     if seconds < *SECONDS.start() {
         errors.invalid(field, seconds, "may not specify a duration less than 10 minutes");
     } else if seconds > *SECONDS.end() {

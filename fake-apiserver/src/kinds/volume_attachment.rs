@@ -20,7 +20,6 @@ pub(super) static VOLUME_ATTACHMENT: ResourceDefinition = ResourceDefinition {
     plural: "volumeattachments",
     status_metadata: StatusMetadata::Described,
     status_resets: &[&["spec"], &["metadata"]],
-    singular: "volumeattachment",
     namespaced: false,
     status: true,
     unconditional_update: false,
@@ -91,7 +90,7 @@ fn attachment_validate(object: &Value, errors: &mut ErrorList) {
 /// Validates the size of the attachment metadata and of error messages.
 fn attachment_validate_status(object: &Value, errors: &mut ErrorList) {
     let status = &object["status"];
-    let bytes: usize = json::pairs(&status["attachmentMetadata"])
+    let bytes: usize = json::string_members(&status["attachmentMetadata"])
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if bytes > METADATA_BYTES_MAX {
@@ -115,7 +114,7 @@ fn attachment_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) 
     if new["spec"] == old["spec"] {
         return;
     }
-    // The error message contains the value as a Go struct, with Go's field names.
+    // The error message contains the spec as a Go struct, with Go's field names.
     let (spec, source) = (&new["spec"], &new["spec"]["source"]);
     let shown = format!(
         "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",

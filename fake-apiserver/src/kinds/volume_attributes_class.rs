@@ -1,7 +1,7 @@
 //! VolumeAttributesClass: validation of driver name and parameters.
 
 use super::storage_class::parameters;
-use super::volume::protect;
+use super::volume::add_protection_finalizer;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::config::release::ServedReleases;
 use crate::kinds::columns::Cell::Text;
@@ -15,12 +15,11 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: ResourceDefinition = ResourceDefiniti
     kind: "VolumeAttributesClass",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "volumeattributesclasses",
-    singular: "volumeattributesclass",
     short_names: &["vac"],
     namespaced: false,
     returns_deleted: true,
     hooks: Hooks {
-        create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
+        create: |object, setting| add_protection_finalizer(object, setting, "kubernetes.io/vac-protection"),
         validate_create: attributes_validate,
         validate_update: |new, old, errors| {
             for field in ["driverName", "parameters"] {

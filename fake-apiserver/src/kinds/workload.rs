@@ -28,7 +28,6 @@ pub(super) static CONTROLLER_REVISION: ResourceDefinition = ResourceDefinition {
     kind: "ControllerRevision",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "controllerrevisions",
-    singular: "controllerrevision",
     categories: &[],
     status: false,
     generation: Generation::None,
@@ -45,7 +44,6 @@ pub(super) static CONTROLLER_REVISION: ResourceDefinition = ResourceDefinition {
 pub(super) static DAEMON_SET: ResourceDefinition = ResourceDefinition {
     kind: "DaemonSet",
     plural: "daemonsets",
-    singular: "daemonset",
     short_names: &["ds"],
     columns: &[
         NAME,
@@ -74,7 +72,6 @@ pub(super) static DEPLOYMENT: ResourceDefinition = ResourceDefinition {
     plural: "deployments",
     generation_of: &["/spec", "/metadata/annotations"],
     status_resets: &[&["spec"], &["metadata", "labels"]],
-    singular: "deployment",
     short_names: &["deploy"],
     columns: &[
         NAME,
@@ -100,12 +97,11 @@ pub(super) static DEPLOYMENT: ResourceDefinition = ResourceDefinition {
 pub(super) static REPLICA_SET: ResourceDefinition = ResourceDefinition {
     kind: "ReplicaSet",
     plural: "replicasets",
-    singular: "replicaset",
     short_names: &["rs"],
     columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
-        default: replicated_default,
+        default: default_replicas,
         validate: |object, errors| workload_rules::validate(object, "deployment", errors),
         validate_update: workload_rules::validate_update,
         ..NO_HOOKS
@@ -118,7 +114,6 @@ pub(super) static STATEFUL_SET: ResourceDefinition = ResourceDefinition {
     kind: "StatefulSet",
     plural: "statefulsets",
     name_rule: names::dns_label,
-    singular: "statefulset",
     short_names: &["sts"],
     columns: &[NAME, text("Ready", Of(ready)), AGE, CONTAINERS, IMAGES],
     subresources: &[Subresource::Scale],
@@ -136,7 +131,6 @@ pub(super) static REPLICATION_CONTROLLER: ResourceDefinition = ResourceDefinitio
     kind: "ReplicationController",
     plural: "replicationcontrollers",
     registry: Some("controllers"),
-    singular: "replicationcontroller",
     short_names: &["rc"],
     columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
@@ -162,8 +156,8 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
 }
 
 fn daemon_set_default(object: &mut Value) {
-    rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
-    // In kube-apiserver's internal type, these fields are no pointers, so unset values become 0.
+    default_rolling_update(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
+    // In kube-apiserver's internal type, `maxUnavailable` and `maxSurge` are no pointers, so unset values become 0.
     if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
         for name in ["maxUnavailable", "maxSurge"] {
             rolling.entry(name).or_insert_with(|| 0.into());
@@ -172,15 +166,15 @@ fn daemon_set_default(object: &mut Value) {
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
-/// Sets an unset update strategy to RollingUpdate.
-fn rolling_default(object: &mut Value, rolling: &Value) {
-    let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
+/// Sets an unset update strategy to RollingUpdate, with the default parameters `rolling`.
+fn default_rolling_update(object: &mut Value, rolling: &Value) {
+    let strategy = json::member(json::member_or_insert_null(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
     if kind == "RollingUpdate" {
         let own = strategy.entry("rollingUpdate").or_insert(Value::Null);
         for (name, value) in rolling.as_object().into_iter().flatten() {
             if own.get(name).is_none() {
-                json::slot(own, name).clone_from(value);
+                json::member_or_insert_null(own, name).clone_from(value);
             }
         }
     }
@@ -212,7 +206,7 @@ fn deployment_default(object: &mut Value) {
     );
 }
 
-fn replicated_default(object: &mut Value) {
+fn default_replicas(object: &mut Value) {
     spec_default(object, &[("replicas", json!(1))]);
 }
 
@@ -223,14 +217,14 @@ fn replication_controller_default(object: &mut Value) {
         json::default_member(&mut object["spec"], "selector", labels.clone());
         json::default_member(&mut object["metadata"], "labels", labels);
     }
-    replicated_default(object);
+    default_replicas(object);
 }
 
 fn stateful_set_default(object: &mut Value) {
-    let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
-    // A strategy that has a type but no `rollingUpdate` is not changed.
+    let strategy = json::member(json::member_or_insert_null(object, "spec"), "updateStrategy");
+    // An `updateStrategy` with a type but without `rollingUpdate` gets no defaults.
     if strategy.get("type").is_none_or(|kind| *kind == "") || strategy.contains_key("rollingUpdate") {
-        rolling_default(object, &json!({"partition": 0}));
+        default_rolling_update(object, &json!({"partition": 0}));
     }
     for claim in json::entries(object, "/spec/volumeClaimTemplates") {
         claim["apiVersion"] = "v1".into();
@@ -238,7 +232,10 @@ fn stateful_set_default(object: &mut Value) {
         claim["status"] = json!({"phase": "Pending"});
         claim_spec_default(&mut claim["spec"]);
     }
-    let retention = json::member(json::slot(object, "spec"), "persistentVolumeClaimRetentionPolicy");
+    let retention = json::member(
+        json::member_or_insert_null(object, "spec"),
+        "persistentVolumeClaimRetentionPolicy",
+    );
     for when in ["whenDeleted", "whenScaled"] {
         let policy = retention.entry(when).or_insert(Value::Null);
         if ["", "null"].contains(&policy.as_str().unwrap_or("null")) {

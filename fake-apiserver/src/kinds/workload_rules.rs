@@ -18,7 +18,7 @@ pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
     }
     let mut found = ErrorList::default();
     selectors::labels(selector, SELECTOR, &mut found);
-    let is_empty = json::pairs(&selector["matchLabels"]).next().is_none()
+    let is_empty = json::string_members(&selector["matchLabels"]).next().is_none()
         && json::list(&selector["matchExpressions"]).is_empty();
     if is_empty {
         found.invalid(
@@ -27,7 +27,7 @@ pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
             &format!("empty selector is invalid for {kind}"),
         );
     } else if found.is_empty() {
-        matches(selector, workload, &mut found);
+        require_selector_match(selector, workload, &mut found);
     }
     errors.append(found);
 }
@@ -35,13 +35,13 @@ pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
 /// Validates the selector of a ReplicationController, which is a map of labels.
 pub(super) fn validate_labels(controller: &Value, errors: &mut ErrorList) {
     let selector = &controller["spec"]["selector"];
-    if json::pairs(selector).next().is_none() {
+    if json::string_members(selector).next().is_none() {
         return errors.required(SELECTOR, "");
     }
-    matches(&json!({"matchLabels": selector}), controller, errors);
+    require_selector_match(&json!({"matchLabels": selector}), controller, errors);
 }
 
-fn matches(selector: &Value, workload: &Value, errors: &mut ErrorList) {
+fn require_selector_match(selector: &Value, workload: &Value, errors: &mut ErrorList) {
     let template = &workload["spec"]["template"];
     let selector = LabelSelector::from_object(selector);
     if selector.is_some_and(|selector| !selector.matches(template)) {

@@ -32,7 +32,7 @@ pub struct LocalClient {
 /// The result of a list request.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The objects, sorted by namespace and name.
+    /// The listed objects, sorted by namespace and name.
     pub items: Vec<Arc<Value>>,
     /// The resourceVersion of the list.
     pub revision: u64,
@@ -84,13 +84,13 @@ impl LocalClient {
         }
     }
 
-    /// Replaces the object with the `apiVersion`, `kind`, namespace and name of `object`.
+    /// Replaces the stored object that has the `apiVersion`, `kind`, namespace and name of `object`.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
     }
 
-    /// Applies a JSON merge patch.
+    /// Applies a JSON merge patch to an object.
     pub fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Patch,
@@ -108,13 +108,10 @@ impl LocalClient {
             ("force", if force { "true" } else { "false" }),
         ]);
         let payload = Payload::Apply(Ok(object.into()));
-        match self.call_with(Verb::Patch, target, params, payload)? {
-            Answer::Object { object, .. } => Ok(object.shared_document()),
-            _ => Err(unexpected(Verb::Patch)),
-        }
+        object_of(Verb::Patch, self.call_with(Verb::Patch, target, params, payload)?)
     }
 
-    /// Deletes an object with the default `DeleteOptions`.
+    /// Deletes an object with default `DeleteOptions`.
     pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
         self.call(Verb::Delete, self.target(at, Part::Main)?, Payload::None)
             .map(drop)
@@ -178,10 +175,7 @@ impl LocalClient {
     }
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
-        match self.call(verb, target, payload)? {
-            Answer::Object { object, .. } => Ok(object.shared_document()),
-            _ => Err(unexpected(verb)),
-        }
+        object_of(verb, self.call(verb, target, payload)?)
     }
 
     fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
@@ -225,7 +219,7 @@ impl LocalClient {
     }
 }
 
-/// Checks that the response contains no object that only a webhook can convert.
+/// Checks that the response contains no object that only a conversion webhook can convert.
 fn require_converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let answer = outcome?;
     if answer.unconverted(kind).is_empty() {
@@ -235,6 +229,13 @@ fn require_converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Ans
         "in-process clients cannot call the webhook that converts {}; send the request over a connection",
         kind.plural
     )))
+}
+
+fn object_of(verb: Verb, answer: Answer) -> Result<Arc<Value>, Status> {
+    match answer {
+        Answer::Object { object, .. } => Ok(object.shared_document()),
+        _ => Err(unexpected(verb)),
+    }
 }
 
 fn part(subresource: &str) -> Result<Part, Status> {
@@ -247,5 +248,5 @@ fn part(subresource: &str) -> Result<Part, Status> {
 }
 
 fn unexpected(verb: Verb) -> Status {
-    Status::internal(format!("unexpected kind of response to {verb}; this is a bug"))
+    Status::internal(format!("unexpected response variant for {verb}; this is a bug"))
 }

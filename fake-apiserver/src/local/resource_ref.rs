@@ -19,7 +19,7 @@ pub struct ResourceRef {
 }
 
 impl ResourceRef {
-    /// A resource of an API group (empty for the core group), by its plural name.
+    /// Refers to all objects of a resource, by API group (empty for the core group) and plural name.
     pub fn new(group: &str, resource: &str) -> Self {
         Self {
             group: group.to_owned(),
@@ -29,13 +29,13 @@ impl ResourceRef {
         }
     }
 
-    /// A resource of the core group, such as `pods`.
+    /// Refers to all objects of a resource of the core group, such as `pods`.
     pub fn core(resource: &str) -> Self {
         Self::new("", resource)
     }
 
-    /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. `None` if no release
-    /// has such a resource.
+    /// Refers to a built-in resource by plural name, in the group that discovery lists first; also returns whether the resource is
+    /// namespaced. `None` if no release has such a resource.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
         let kind = Catalogue::all_built_in().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
@@ -75,13 +75,13 @@ impl ResourceRef {
         })
     }
 
-    /// The collection of the object: the same reference without name.
+    /// The collection that contains the object: the same reference without name.
     #[must_use]
     pub fn collection(self) -> Self {
         Self { name: None, ..self }
     }
 
-    /// The path of the object, or of the collection if there is no name, in the version that the newest release prefers. `None` if that
+    /// The URL path of the object, or of the collection if there is no name, in the version that the newest release prefers. `None` if that
     /// release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());

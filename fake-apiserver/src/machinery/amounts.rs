@@ -10,7 +10,7 @@ use std::collections::btree_map::Entry;
 pub struct Amounts(pub BTreeMap<String, Quantity>);
 
 impl Amounts {
-    /// Reads a map of quantities; invalid ones are left out.
+    /// Reads a JSON map of quantities; invalid quantities are left out.
     pub fn read(map: &Value) -> Self {
         let pairs = map.as_object().into_iter().flatten();
         let amounts = pairs.filter_map(|(name, amount)| Some((name.clone(), amount.as_str()?.parse().ok()?)));
@@ -24,12 +24,12 @@ impl Amounts {
         Value::Object(pairs.collect::<Map<_, _>>())
     }
 
-    /// The quantity of a resource; `None` if there is none.
+    /// The quantity of the resource `name`; `None` if the list does not contain it.
     pub fn get(&self, name: &str) -> Option<&Quantity> {
         self.0.get(name)
     }
 
-    /// Sets the quantity of a resource, replacing a previous one.
+    /// Sets the quantity of a resource, replacing a previous quantity.
     pub fn set(&mut self, name: impl Into<String>, amount: Quantity) {
         self.0.insert(name.into(), amount);
     }
@@ -42,22 +42,22 @@ impl Amounts {
         }
     }
 
-    /// Adds all quantities of the other list.
+    /// Adds the quantities in `others` to this list.
     pub fn add(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, amount);
         }
     }
 
-    /// Subtracts the other list. A resource that is only in the other list becomes negative.
+    /// Subtracts the quantities in `others`. A resource that is only in `others` becomes negative.
     pub fn subtract(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, &amount.negated());
         }
     }
 
-    /// Sets each quantity to the larger one of both lists.
-    pub fn raise(&mut self, others: &Self) {
+    /// Sets each quantity to the maximum of this list and `others`.
+    pub fn set_to_maximum(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             match self.0.entry(name.clone()) {
                 Entry::Vacant(vacant) => drop(vacant.insert(amount.clone())),
@@ -84,8 +84,8 @@ impl Amounts {
         self.0.is_empty()
     }
 
-    /// The list as in admission messages: `cpu=1,pods=2`.
-    pub fn text(&self) -> String {
+    /// The resource list as in admission messages: `cpu=1,pods=2`.
+    pub fn format_for_admission(&self) -> String {
         let pairs: Vec<String> = self
             .0
             .iter()

@@ -20,7 +20,7 @@ const SUMMARY_BYTES: usize = 30;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
-    /// Paths of duplicate fields.
+    /// Paths of fields that the body contains more than once.
     pub(crate) duplicates: Vec<String>,
     /// The body as sent, if it is JSON: kube-apiserver reports errors in the order of the fields in the body.
     pub(crate) source: Option<Bytes>,

@@ -76,7 +76,7 @@ fn digits<'a>(rest: &mut &'a str) -> &'a str {
     digits
 }
 
-/// Converts a number of units to nanoseconds; `None` on overflow.
+/// Converts a number of duration units to nanoseconds; `None` on overflow.
 fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
     // In any unit, digits after the nineteenth decimal place are worth less than a nanosecond.

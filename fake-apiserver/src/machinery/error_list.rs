@@ -30,7 +30,7 @@ const ERRORS_MAX: usize = 10_000;
 pub struct ErrorList(Vec<Cause>);
 
 impl ErrorList {
-    /// `field.Invalid`: the value is malformed or out of range.
+    /// Adds `field.Invalid`: the value is malformed or out of range.
     pub fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
         self.push(
             "FieldValueInvalid",
@@ -39,7 +39,7 @@ impl ErrorList {
         );
     }
 
-    /// `field.Invalid` for a value that is formatted already.
+    /// Adds `field.Invalid` for a value that is formatted already.
     pub fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         let message = match detail {
             "" => format!("Invalid value: {value}"),
@@ -48,17 +48,17 @@ impl ErrorList {
         self.push("FieldValueInvalid", field, message);
     }
 
-    /// `field.Invalid` with a message that does not contain the value.
+    /// Adds `field.Invalid` with a message that does not contain the value.
     pub fn invalid_without_value(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
-    /// `field.InternalError`: the validation itself failed.
+    /// Adds `field.InternalError`: the field could not be validated.
     pub fn internal(&mut self, field: impl Into<String>, why: &str) {
         self.push("InternalError", field, format!("Internal error: {why}"));
     }
 
-    /// Whether there are errors with one of these reasons.
+    /// Whether the list contains an error with one of the given reasons.
     pub fn has_reason(&self, reasons: &[&str]) -> bool {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
@@ -74,12 +74,12 @@ impl ErrorList {
         }
     }
 
-    /// Appends the errors of another list, in their order.
+    /// Appends the errors in `found`, in their order.
     pub fn append(&mut self, found: Self) {
         self.0.extend(found.0);
     }
 
-    /// `field.Required`.
+    /// Adds `field.Required`: the field must have a value.
     pub fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()
@@ -89,12 +89,12 @@ impl ErrorList {
         self.push("FieldValueRequired", field, message);
     }
 
-    /// `field.Forbidden`.
+    /// Adds `field.Forbidden`: the field must not have this value, or must not be set.
     pub fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueForbidden", field, format!("Forbidden: {detail}"));
     }
 
-    /// `field.Duplicate`.
+    /// Adds `field.Duplicate`: the value must be unique.
     pub fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
         self.push(
             "FieldValueDuplicate",
@@ -103,12 +103,12 @@ impl ErrorList {
         );
     }
 
-    /// `field.Duplicate` for a value that is formatted already.
+    /// Adds `field.Duplicate` for a value that is formatted already.
     pub fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
         self.push("FieldValueDuplicate", field, format!("Duplicate value: {value}"));
     }
 
-    /// `field.Duplicate` for a formatted value, with a detail.
+    /// Adds `field.Duplicate` for a formatted value, with a detail.
     pub fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueDuplicate",
@@ -117,7 +117,7 @@ impl ErrorList {
         );
     }
 
-    /// `field.NotFound`.
+    /// Adds `field.NotFound`: the field refers to a value that does not exist.
     pub fn not_found(&mut self, field: impl Into<String>, value: &str) {
         self.push(
             "FieldValueNotFound",
@@ -126,17 +126,17 @@ impl ErrorList {
         );
     }
 
-    /// Number of errors.
+    /// Number of errors in the list.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// `field.NotSupported`: the value is not one of the supported ones.
+    /// Adds `field.NotSupported`: the value is not in `supported`.
     pub fn not_supported(&mut self, field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) {
         self.not_supported_as(field, &shown(&value.into()), supported);
     }
 
-    /// `field.NotSupported` for a value that is formatted already.
+    /// Adds `field.NotSupported` for a value that is formatted already.
     pub fn not_supported_as(&mut self, field: impl Into<String>, value: &str, supported: &[&str]) {
         let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
         let list = list.join(", ");
@@ -144,7 +144,7 @@ impl ErrorList {
         self.push("FieldValueNotSupported", field, message);
     }
 
-    /// `field.TooLong`: more than `most` bytes.
+    /// Adds `field.TooLong`: the value has more than `most` bytes.
     pub fn too_long(&mut self, field: impl Into<String>, most: usize) {
         self.push(
             "FieldValueTooLong",
@@ -153,20 +153,20 @@ impl ErrorList {
         );
     }
 
-    /// `field.TooMany`: more than `most` entries.
+    /// Adds `field.TooMany`: the list has more than `most` entries.
     pub fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
         let message = format!("Too many: {count}: must have at most {most} items");
         self.push("FieldValueTooMany", field, message);
     }
 
-    /// Adds `field.NotSupported` if the value is not supported.
+    /// Adds `field.NotSupported` if the value is not in `supported`.
     pub fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
         if !supported.contains(&value) {
             self.not_supported(field, value, supported);
         }
     }
 
-    /// Adds an error for each of the named members that changed; these members are immutable.
+    /// Adds an error for each of the immutable members `names` that differs between `new` and `old`.
     pub fn require_members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
         for name in names {
             self.require_unchanged(name, &new[*name], &old[*name]);
@@ -180,7 +180,7 @@ impl ErrorList {
         }
     }
 
-    /// `field.TypeInvalid`: the value has the wrong type.
+    /// Adds `field.TypeInvalid`: the value has the wrong type.
     pub fn wrong_type(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         self.push(
             "FieldValueTypeInvalid",
@@ -189,7 +189,7 @@ impl ErrorList {
         );
     }
 
-    /// Appends the errors of a part of the object; `root` is prefixed to their field paths.
+    /// Appends the errors of a nested value; `root` is prefixed to their field paths.
     pub fn extend_with_prefix(&mut self, root: &str, found: Self) {
         for mut cause in found.0 {
             if !root.is_empty() {
@@ -202,7 +202,7 @@ impl ErrorList {
         }
     }
 
-    /// Appends the errors of another list, sorted by message.
+    /// Appends the errors in `found`, sorted by message.
     pub fn extend_sorted(&mut self, mut found: Self) {
         found
             .0
@@ -210,7 +210,7 @@ impl ErrorList {
         self.extend_with_prefix("", found);
     }
 
-    /// Adds `field.Invalid` for each message about a value.
+    /// Adds one `field.Invalid` error about a value for each message.
     pub fn invalid_all(&mut self, field: &str, value: &str, messages: Messages) {
         for message in messages {
             self.invalid(field, value, &message);
@@ -231,7 +231,7 @@ impl ErrorList {
         }
     }
 
-    /// Adds `field.Required` if the text is empty, otherwise the errors of a validation function.
+    /// Adds `field.Required` if the text is empty, otherwise the errors that the validation function `rule` returns.
     pub fn require_valid(&mut self, field: &str, value: &str, rule: NameRule) {
         match value {
             "" => self.required(field, ""),
@@ -239,12 +239,12 @@ impl ErrorList {
         }
     }
 
-    /// Whether there are no errors.
+    /// Whether the list contains no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The errors as causes of a `Status`.
+    /// The field errors as causes of a `Status`.
     pub fn into_causes(self) -> Vec<Cause> {
         self.0
     }
@@ -267,7 +267,7 @@ impl ErrorList {
 }
 
 impl fmt::Display for ErrorList {
-    /// A single error is printed as it is; several errors in brackets, equal messages only once.
+    /// A single error is printed as it is; several errors are printed in brackets, equal messages only once.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut seen = HashSet::new();
         let texts = self

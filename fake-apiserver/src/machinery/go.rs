@@ -24,6 +24,19 @@ pub(crate) fn format_map(value: &Value) -> String {
     }
 }
 
+/// The Go type into which a JSON value is decoded.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// A string as Go's `encoding/json` writes it: HTML characters are escaped.
 pub(crate) fn json_string(plain: &str) -> String {
     let json = Value::from(plain).to_string();

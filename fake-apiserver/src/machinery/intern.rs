@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
 static LISTS: LazyLock<Mutex<HashSet<&'static [&'static str]>>> = LazyLock::new(Mutex::default);
 
-/// Returns the interned copy of a name.
+/// Returns the interned copy of a resource name.
 pub fn name(text: &str) -> &'static str {
     let mut names = NAMES.lock();
     if let Some(known) = names.get(text) {
@@ -20,7 +20,7 @@ pub fn name(text: &str) -> &'static str {
     leaked
 }
 
-/// Returns an interned list of names.
+/// Returns the interned copy of a list of resource names.
 pub fn names(texts: &[&str]) -> &'static [&'static str] {
     let wanted: Vec<&'static str> = texts.iter().map(|text| name(text)).collect();
     let mut lists = LISTS.lock();

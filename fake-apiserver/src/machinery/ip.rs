@@ -9,12 +9,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const NO_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-/// Parses an address. Its numbers may have leading zeros, as in old API fields.
+/// Parses an IP address. Numbers in the address may have leading zeros, as in old API fields.
 pub fn parse(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| without_zeros(text).parse().ok())
 }
 
-/// Removes leading zeros from the numbers of an address.
+/// Removes leading zeros from the numbers of an IP address.
 fn without_zeros(text: &str) -> String {
     let numbers = text.split_inclusive(['.', ':']).map(|part| {
         let digits = part.trim_end_matches(['.', ':']);
@@ -53,14 +53,14 @@ pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     }
 }
 
-/// Number of bits of an address: 32 or 128.
-pub(crate) fn bits(address: IpAddr) -> u8 {
+/// Number of bits of an IP address: 32 or 128.
+pub(crate) fn bit_count(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
 /// The network address of a prefix: all bits after the prefix are zero.
 pub(crate) fn network_address(address: IpAddr, prefix: u8) -> IpAddr {
-    let host = u32::from(bits(address) - prefix);
+    let host = u32::from(bit_count(address) - prefix);
     match address {
         IpAddr::V4(address) => {
             let mask = u32::MAX.checked_shl(host).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(crate) fn network_address(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// Validates an address in a field that accepts any notation.
+/// Validates an IP address in a field that accepts non-canonical notations, except leading zeros and IPv4-mapped IPv6 addresses.
 pub fn validate_any_notation(text: &str) -> Messages {
     if parse(text).is_none() {
         return vec![NO_IP.to_owned()];
@@ -85,7 +85,7 @@ pub fn validate_any_notation(text: &str) -> Messages {
     }
 }
 
-/// Validates an address in a field that requires the canonical notation.
+/// Validates an IP address in a field that requires the canonical notation.
 pub fn validate_canonical(text: &str) -> Messages {
     let messages = validate_any_notation(text);
     match parse(text) {
@@ -110,7 +110,7 @@ pub fn is_cidr(text: &str) -> bool {
     };
     let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
     let prefix = length.parse::<u8>().ok().filter(|_| is_number);
-    prefix.is_some_and(|prefix| parse(address).is_some_and(|address| prefix <= bits(address)))
+    prefix.is_some_and(|prefix| parse(address).is_some_and(|address| prefix <= bit_count(address)))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub fn text_nests_within(levels: usize, text: &[u8]) -> bool {
     true
 }
 
-/// Sets a member of an object; `null` removes it.
+/// Sets a member of a JSON object; `null` removes the member.
 pub fn assign(object: &mut Value, name: &str, value: Value) {
     let Some(members) = object.as_object_mut() else {
         return;
@@ -54,7 +54,7 @@ pub fn assign(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// The map at a member of an object. A missing member, or a member of another type, is replaced by an empty map.
+/// The map at a member of a JSON object. A missing member, or a member of another type, is replaced by an empty map.
 pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -66,15 +66,15 @@ pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Valu
     slot.as_object_mut().expect("the slot was set to an object above")
 }
 
-/// The value of a member of an object; a missing member is inserted as `null`. If `object` is not an object, it is replaced by one.
-pub fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+/// The value of a member of a JSON object; a missing member is inserted as `null`. A value that is not an object is replaced by an object.
+pub fn member_or_insert_null<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
     if !object.is_object() {
         *object = Value::Object(Map::new());
     }
     &mut object[name]
 }
 
-/// Sets a member of an object if it is missing or `null`.
+/// Sets a member of a JSON object if the member is missing or `null`.
 pub fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
         let member = members.entry(name).or_insert(Value::Null);
@@ -93,37 +93,33 @@ pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item =
         .flatten()
 }
 
-/// Escapes a member name for a JSON pointer: `~` becomes `~0`, `/` becomes `~1`.
+/// Escapes a JSON member name for a JSON pointer: `~` becomes `~0`, `/` becomes `~1`.
 pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Unescapes one segment of a JSON pointer.
-pub fn name_of_part(part: &str) -> String {
+pub fn unescape_pointer_part(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// The entries of an array; empty for other values.
+/// The entries of a JSON array; empty for values of another type.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A string member; empty if it is missing.
+/// A string member of a JSON object; empty if the member is missing or not a string.
 pub fn string<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// The strings of an array; other entries are left out.
+/// The strings in a JSON array; entries that are not strings are left out.
 pub fn texts(list: &Value) -> Vec<&str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    self::list(list).iter().filter_map(Value::as_str).collect()
 }
 
-/// The entries of a map whose values are strings; other entries are left out.
-pub fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
+/// The members of a JSON object whose values are strings; other members are left out.
+pub fn string_members(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.as_object()
         .into_iter()
         .flatten()

@@ -15,7 +15,7 @@ enum Step {
     Entry(i64),
     /// All members of an object or all entries of an array.
     Each,
-    /// Filter: the entries whose value at the path satisfies the comparison.
+    /// A filter step: selects the entries whose value at the path satisfies the comparison.
     Where(JsonPath, Comparison, Value),
 }
 
@@ -40,14 +40,14 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">", Comparison::More),
 ];
 
-/// The value at a path of member names; `None` if the value is missing or `null`.
+/// The value at a path of member names in a JSON object; `None` if the value is missing or `null`.
 pub fn member_at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     let found = path.iter().try_fold(object, |value, name| value.get(name));
     found.filter(|found| !found.is_null())
 }
 
 impl JsonPath {
-    /// Parses a path; `None` if the syntax is not supported.
+    /// Parses a JSONPath; `None` if the syntax is not supported.
     pub fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text.trim();
@@ -60,13 +60,13 @@ impl JsonPath {
         Some(Self(steps))
     }
 
-    /// The first value at the path; `None` if there is none.
+    /// The first value that the JSONPath selects; `None` if it selects no value.
     pub(crate) fn find<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(&self.0, object)
     }
 }
 
-/// Parses a member name after a dot; dots in the name are escaped by a backslash.
+/// Parses a JSONPath member name after a dot; dots in the name are escaped by a backslash.
 fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let mut name = String::new();
     let mut chars = text.char_indices();
@@ -88,9 +88,9 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(&text[end..])
 }
 
-/// Parses the content of brackets; `text` starts after the opening bracket.
+/// Parses a JSONPath step in brackets; `text` starts after the opening bracket.
 fn bracket<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
-    let end = closing(text)?;
+    let end = closing_bracket(text)?;
     let (inside, rest) = (text[..end].trim(), &text[end + 1..]);
     let step = if let Some(condition) = inside.strip_prefix("?(") {
         condition_of(condition.strip_suffix(')')?)?
@@ -105,8 +105,8 @@ fn bracket<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// Position of the closing bracket, ignoring brackets in quotes.
-fn closing(text: &str) -> Option<usize> {
+/// Position of the closing bracket of a JSONPath step, ignoring brackets in quotes.
+fn closing_bracket(text: &str) -> Option<usize> {
     let (mut quote, mut depth) = (None, 0);
     text.char_indices().find_map(|(at, c)| {
         match (quote, c) {

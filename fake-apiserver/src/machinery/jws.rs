@@ -199,7 +199,7 @@ fn decoded(part: &str) -> Option<Value> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// Reads a non-negative integer without leading zeros.
+/// Reads a non-negative DER integer as bytes without leading zeros.
 fn number(reader: yasna::BERReader<'_, '_>) -> ASN1Result<Vec<u8>> {
     let (bytes, _) = reader.read_bigint_bytes()?;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();

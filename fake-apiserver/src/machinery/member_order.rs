@@ -31,13 +31,13 @@ pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
 /// The positions of the wanted fields found so far.
 struct Positions<'p> {
     wanted: &'p [Occurrence<'p>],
-    /// For each wanted field, the number of occurrences still to skip.
+    /// For each wanted field, the number of its occurrences that the search must still skip.
     left: Vec<u8>,
     of: Vec<usize>,
     next: usize,
 }
 
-/// Visits the fields below a path.
+/// Visits the fields below a path in a JSON body.
 struct Walk<'a, 'p> {
     path: String,
     positions: &'a RefCell<Positions<'p>>,
@@ -70,7 +70,7 @@ impl Walk<'_, '_> {
         goes_on
     }
 
-    fn below(&self, path: String) -> Self {
+    fn walk_below(&self, path: String) -> Self {
         Walk {
             path,
             positions: self.positions,
@@ -121,7 +121,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         for i in 0.. {
             let path = format!("{}[{i}]", self.path);
             let item = match self.record(&path) {
-                true => items.next_element_seed(self.below(path))?,
+                true => items.next_element_seed(self.walk_below(path))?,
                 false => items.next_element::<IgnoredAny>()?.map(drop),
             };
             if item.is_none() {
@@ -138,7 +138,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 path => format!("{path}.{key}"),
             };
             match self.record(&path) {
-                true => members.next_value_seed(self.below(path))?,
+                true => members.next_value_seed(self.walk_below(path))?,
                 false => drop(members.next_value::<IgnoredAny>()?),
             }
         }

@@ -5,7 +5,7 @@
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use crate::machinery::names::{self, Messages};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 /// Finalizers that need no domain prefix.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// A string member of `metadata`; empty if it is missing.
+/// A string member of `metadata`; empty if the member is missing or not a string.
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// Sets a member of `metadata`; `None` removes it.
+/// Sets a member of `metadata`; `None` removes the member.
 pub fn set(object: &mut Value, field: &str, value: Option<Value>) {
     map_mut(object);
     json::assign(&mut object["metadata"], field, value.unwrap_or_default());
@@ -31,7 +31,7 @@ pub fn take(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
-/// `metadata` as a map; created if it is missing.
+/// `metadata` as a map; created if the object has none.
 pub fn map_mut(object: &mut Value) -> &mut Map<String, Value> {
     json::member(object, "metadata")
 }
@@ -39,6 +39,16 @@ pub fn map_mut(object: &mut Value) -> &mut Map<String, Value> {
 /// The entries of `metadata.finalizers` that are strings.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     json::texts(&object["metadata"]["finalizers"])
+}
+
+/// Adds a finalizer, unless the object has it.
+pub(crate) fn add_finalizer(object: &mut Value, finalizer: &str) {
+    if !finalizers(object).contains(&finalizer) {
+        let list = map_mut(object).entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.push(finalizer.into());
+        }
+    }
 }
 
 /// Whether a finalizer needs no domain prefix.
@@ -71,7 +81,7 @@ pub fn validate_core_finalizers(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a finalizer: a standard one, or a name with a domain prefix.
+/// Validates one finalizer: a standard finalizer, or a name with a domain prefix.
 pub fn validate_core_finalizer(finalizer: &str, standard: &[&str], field: String, errors: &mut ErrorList) {
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let text = "name is neither a standard finalizer name nor is it fully qualified";
@@ -167,7 +177,7 @@ pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Messages, error
 
 /// Validates the keys and values of labels; adds errors below the path `field`.
 pub fn validate_labels(map: &Value, field: &str, errors: &mut ErrorList) {
-    for (key, value) in json::pairs(map) {
+    for (key, value) in json::string_members(map) {
         errors.invalid_all(field, key, names::qualified_name(key));
         errors.invalid_all(field, value, names::label_value(value));
     }
@@ -176,7 +186,7 @@ pub fn validate_labels(map: &Value, field: &str, errors: &mut ErrorList) {
 /// Validates the keys and the total size of annotations.
 pub fn validate_annotations(map: &Value, field: &str, errors: &mut ErrorList) {
     let mut bytes = 0;
-    for (key, value) in json::pairs(map) {
+    for (key, value) in json::string_members(map) {
         errors.invalid_all(field, key, names::qualified_name(&key.to_lowercase()));
         bytes += key.len() + value.len();
     }
@@ -200,21 +210,26 @@ fn validate_owner_references(list: &Value, errors: &mut ErrorList) {
         }
         if (text("apiVersion"), text("kind")) == ("v1", "Event") {
             let text = "/v1, Kind=Event is disallowed from being an owner";
-            errors.invalid_as(field, &as_go(owner), text);
+            errors.invalid_as(field, &format_owner_as_go(owner), text);
         }
         if owner["controller"] == true {
             controllers.push(format!("{}/{}", text("kind"), text("name")));
         }
     }
     if let [first, second, ..] = controllers.as_slice() {
-        let all: Vec<String> = list.as_array().into_iter().flatten().map(as_go).collect();
+        let all: Vec<String> = list
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(format_owner_as_go)
+            .collect();
         let text = "Only one reference can have Controller set to true. Found \"true\" in references for";
         let why = format!("{text} {first} and {second}");
         errors.invalid_as(field, &format!("[{}]", all.join(",")), &why);
     }
 }
 
-/// The name of the newest class that the annotation marks as default; of classes with equal age, the first by name.
+/// The name of the newest object that the annotation marks as default class; of equally old objects, the first by name.
 pub fn newest_default<'c>(classes: impl Iterator<Item = &'c Value>, annotation: &str) -> Option<&'c str> {
     let defaults = classes.filter(|class| class["metadata"]["annotations"][annotation] == "true");
     let newest =
@@ -232,7 +247,7 @@ pub fn controller(object: &Value) -> Option<&Value> {
 }
 
 /// An owner reference as Go prints it, in the order of the struct fields.
-fn as_go(owner: &Value) -> String {
+fn format_owner_as_go(owner: &Value) -> String {
     let fields = [
         "apiVersion",
         "kind",

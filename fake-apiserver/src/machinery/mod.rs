@@ -6,7 +6,7 @@ pub(crate) mod amounts;
 pub(crate) mod document;
 pub(crate) mod duration;
 pub(crate) mod error_list;
-pub(crate) mod go;
+pub mod go;
 pub mod intern;
 pub mod ip;
 pub mod json;

@@ -3,7 +3,7 @@
 //! Each function returns the error messages in order; an empty list means that the value is valid. Does not know the
 //! field of the value.
 
-/// Error messages for one value.
+/// Error messages of the validation of one value.
 pub type Messages = Vec<String>;
 
 /// A function that validates a name. Returns error messages; none if the name is valid.
@@ -64,7 +64,7 @@ pub fn dns_label_1035(value: &str) -> Messages {
     out
 }
 
-/// Validates a URL path segment, the rule for names of nested objects.
+/// Validates a URL path segment, the rule for the names of some kinds, such as Role and Event, and of embedded objects.
 pub fn path_segment(value: &str) -> Messages {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];

@@ -17,9 +17,9 @@ pub struct Quantity {
     exponent: i32,
     notation: Notation,
     /// Whether Kubernetes represents the number as `inf.Dec` (arbitrary precision) instead of as an int64 with a scale. On overflow, the
-    /// result of `value` depends on this.
+    /// result of `value` depends on this representation.
     big: bool,
-    /// The original text, if Kubernetes returns the text unchanged because it considers the text canonical.
+    /// The original text, if Kubernetes returns that text unchanged because it considers the text canonical.
     verbatim: Option<Box<str>>,
 }
 
@@ -77,7 +77,7 @@ impl FromStr for Quantity {
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let parts = Parts::split(text)?;
         let (base, power, notation) = suffix(parts.suffix).ok_or(QuantityError::Suffix)?;
-        if parts.digits().is_empty() && parts.lacks_digits_and_suffix() {
+        if parts.lacks_digits_and_suffix() {
             return Err(QuantityError::Numeric);
         }
         match parts.parse_int64(text, base, power, notation)? {
@@ -115,12 +115,12 @@ impl Quantity {
         round_to_integer(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
-    /// Whether the value is 0, in any notation.
+    /// Whether the quantity is 0, in any notation.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether the value is less than 0.
+    /// Whether the quantity is less than 0.
     pub fn is_negative(&self) -> bool {
         self.mantissa < 0
     }
@@ -156,7 +156,7 @@ impl Quantity {
         }
     }
 
-    /// The value rounded away from zero to an integer, in the same notation.
+    /// The value rounded away from zero to an integer, in the notation of this quantity.
     pub fn rounded(&self) -> Self {
         match self.exponent {
             0.. => self.clone(),
@@ -169,8 +169,8 @@ impl Quantity {
         }
     }
 
-    /// The quotient of this quantity and the other.
-    pub fn ratio(&self, other: &Self) -> f64 {
+    /// The quotient of this quantity and `other`.
+    pub fn divide_to_float(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
     }
@@ -282,7 +282,7 @@ struct Parts<'a> {
     /// Digits after the decimal point.
     fraction: &'a str,
     suffix: &'a str,
-    /// Whether the text has no digits.
+    /// Whether the quantity text has no digits.
     bare: bool,
 }
 
@@ -318,7 +318,7 @@ impl<'a> Parts<'a> {
         format!("{}{}", self.whole, self.fraction)
     }
 
-    /// Whether the text has neither digits nor suffix, as in `.` or `+`.
+    /// Whether the quantity text has neither digits nor suffix, as in `.` or `+`.
     fn lacks_digits_and_suffix(&self) -> bool {
         self.bare && self.suffix.is_empty()
     }
@@ -414,7 +414,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Base, exponent and notation of a suffix.
+/// Base, exponent and notation of a quantity suffix.
 fn suffix(text: &str) -> Option<(u32, i32, Notation)> {
     if let Some(step) = BINARY.iter().position(|s| *s == text) {
         return Some((2, 10 * (step as i32 + 1), Notation::BinarySi));
@@ -426,7 +426,7 @@ fn suffix(text: &str) -> Option<(u32, i32, Notation)> {
     Some((10, exponent.parse().ok()?, Notation::DecimalExponent))
 }
 
-/// Rounds away from zero to whole nanos.
+/// Rounds a number away from zero to whole nanos (10^-9).
 fn at_least_nano(mantissa: i128, exponent: i32) -> (i128, i32) {
     if exponent >= NANO {
         return (mantissa, exponent);

@@ -3,7 +3,7 @@
 /// Maximum recursion depth that runs on the caller's stack.
 pub const SHALLOW: usize = 20;
 
-/// Size in bytes of the stack for deeper recursion. In a debug build, 250 nested parts of an expression or pattern use a quarter of it.
+/// Size in bytes of the stack for deeper recursion. In a debug build, 250 nested levels of an expression or pattern use a quarter of it.
 const STACK: usize = 32 << 20;
 
 /// Runs recursive work on a stack that is sufficient for `depth`. The caller must limit the depth.

@@ -39,13 +39,13 @@ pub struct Details {
     pub kind: String,
     /// UID of the object, in the response to a deletion.
     pub uid: String,
-    /// One entry per error.
+    /// The individual errors, for example one per invalid field.
     pub causes: Vec<Cause>,
     /// Seconds to wait before a retry; 0: unset.
     pub retry_after_seconds: u32,
 }
 
-/// The resource or kind that a status is about, with its group.
+/// The resource or kind that a `Status` is about, with its API group.
 #[derive(Clone, Copy)]
 pub struct GroupResource<'a> {
     /// The API group; empty for the core group.
@@ -93,7 +93,7 @@ pub(crate) fn options_resource(kind: &str) -> GroupResource<'_> {
 }
 
 impl Status {
-    /// A failure without details.
+    /// Creates a failure `Status` without details.
     pub(crate) fn failure(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -105,7 +105,7 @@ impl Status {
         }
     }
 
-    /// A failure with empty details, as in the generic REST errors of kube-apiserver.
+    /// Creates a failure `Status` with empty details, as in the generic REST errors of kube-apiserver.
     fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             details: Some(Box::default()),
@@ -113,7 +113,7 @@ impl Status {
         }
     }
 
-    /// The success of a create that returns no object, such as a binding.
+    /// The `Status` for a successful create that returns no object, such as a binding.
     pub(crate) fn created() -> Self {
         Self {
             code: 201,
@@ -125,7 +125,7 @@ impl Status {
         }
     }
 
-    /// Success of a deletion that took effect at once.
+    /// The `Status` for a successful deletion that took effect at once.
     pub(crate) fn deleted(resource: GroupResource<'_>, name: &str, uid: &str) -> Self {
         let mut details = resource.details(name);
         details.uid = uid.to_owned();
@@ -139,7 +139,7 @@ impl Status {
         }
     }
 
-    /// The client disconnected before its request was complete. Uses code 499 as nginx does: HTTP has no code for this.
+    /// The client disconnected before its request was complete. Uses code 499 as nginx does: HTTP has no code for a disconnected client.
     pub(crate) fn client_closed(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failure(
             499,
@@ -242,7 +242,7 @@ impl Status {
         Self::failure(406, "NotAcceptable", text)
     }
 
-    /// A 406 with a custom message.
+    /// A 406 with the message `text`.
     pub(crate) fn not_acceptable_because(text: String) -> Self {
         Self::failure(406, "NotAcceptable", text)
     }
@@ -300,6 +300,18 @@ impl Status {
         Self {
             details: Some(details),
             ..Self::failure(422, "Invalid", message)
+        }
+    }
+
+    /// The 422 if there are errors.
+    pub(crate) fn refuse_invalid(
+        subject: GroupResource<'_>,
+        name: &str,
+        errors: ErrorList,
+    ) -> Result<(), Self> {
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(Self::invalid(subject, name, errors)),
         }
     }
 
@@ -362,7 +374,7 @@ impl Status {
         self.code < 400
     }
 
-    /// The status as a JSON value. (On the wire, the members have a fixed order, which a JSON value does not preserve.)
+    /// The `Status` as a JSON value. (On the wire, the members have a fixed order, which a JSON value does not preserve.)
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("strings and numbers serialize to JSON")
     }

@@ -11,7 +11,7 @@ const CONTEXT: usize = 3;
 /// In a text of at least this many lines, a line that makes up more than 1 % of the text cannot start a block (difflib's `autojunk`).
 const LONG: usize = 200;
 
-/// A block of lines common to both texts.
+/// A block of consecutive lines common to both texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     old: usize,
@@ -30,7 +30,7 @@ struct Part {
 /// The unified diff; empty if the texts are equal.
 pub(crate) fn unified_diff(old: &[String], new: &[String]) -> String {
     let mut out = String::new();
-    for hunk in hunks(parts(old, new)) {
+    for hunk in hunks(changed_and_unchanged_parts(old, new)) {
         let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
         };
@@ -65,18 +65,21 @@ fn hunk_range(lines: &Range<usize>) -> String {
     }
 }
 
-/// Groups parts into hunks with context. An unchanged part longer than twice the context separates two hunks.
+/// Groups the parts of a diff into hunks with context. An unchanged part longer than twice the context separates two hunks.
 fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     if let Some(first) = parts.first_mut().filter(|part| part.is_same) {
-        *first = tail(first);
+        *first = context_before_change(first);
     }
     if let Some(last) = parts.last_mut().filter(|part| part.is_same) {
-        *last = head(last);
+        *last = context_after_change(last);
     }
     let mut hunks = vec![Vec::new()];
     for part in parts {
         let (shown, next) = match part.is_same && part.old.len() > 2 * CONTEXT {
-            true => (head(&part), Some(vec![tail(&part)])),
+            true => (
+                context_after_change(&part),
+                Some(vec![context_before_change(&part)]),
+            ),
             false => (part, None),
         };
         if let Some(hunk) = hunks.last_mut() {
@@ -89,7 +92,7 @@ fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
 }
 
 /// The first lines of an unchanged part, shown as context after a change.
-fn head(part: &Part) -> Part {
+fn context_after_change(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
         old: part.old.start..part.old.start + len,
@@ -99,7 +102,7 @@ fn head(part: &Part) -> Part {
 }
 
 /// The last lines of an unchanged part, shown as context before a change.
-fn tail(part: &Part) -> Part {
+fn context_before_change(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
         old: part.old.end - len..part.old.end,
@@ -109,7 +112,7 @@ fn tail(part: &Part) -> Part {
 }
 
 /// Splits both texts into unchanged and changed parts, in order.
-fn parts(old: &[String], new: &[String]) -> Vec<Part> {
+fn changed_and_unchanged_parts(old: &[String], new: &[String]) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut i, mut j) = (0, 0);
     let end = Block {
@@ -183,7 +186,7 @@ fn longest_common_block(
         new: news.start,
         len: 0,
     };
-    // For each position in the new text, the length of the common block that ends there and at the previous line of the old text.
+    // For each position in the new text, the length of the common block that ends at this position and at the previous old line.
     let mut lengths: HashMap<usize, usize> = HashMap::new();
     for i in olds.clone() {
         let mut ending = HashMap::new();
@@ -202,7 +205,7 @@ fn longest_common_block(
         }
         lengths = ending;
     }
-    // A line that cannot start a block can still extend a block.
+    // A line that may not start a block can still extend a block.
     while best.old > olds.start && best.new > news.start && old[best.old - 1] == new[best.new - 1] {
         best.old -= 1;
         best.new -= 1;

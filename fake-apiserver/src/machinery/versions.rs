@@ -10,7 +10,7 @@ enum Stage {
     Stable,
 }
 
-/// Compares two API versions in discovery order. Names that are no Kubernetes versions are last.
+/// Compares two API versions in discovery order. Names that are not Kubernetes versions, such as `latest`, are last.
 pub fn compare(one: &str, other: &str) -> Ordering {
     match (parse(one), parse(other)) {
         (Some(one), Some(other)) => other.cmp(&one),
@@ -33,6 +33,14 @@ fn parse(version: &str) -> Option<(Stage, u64, u64)> {
         _ => return None,
     };
     Some((stage, major, minor.parse().ok()?))
+}
+
+/// Group and version as in `apiVersion`: `v1` or `storage.k8s.io/v1`.
+pub(crate) fn group_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 pub(crate) const MEDIA: &str = "application/yaml";
 
-/// Maximum nesting depth, the same as for JSON.
+/// Maximum nesting depth of YAML bodies, the same as of JSON bodies.
 const DEPTH: usize = 128;
 
 /// Parses a YAML body that contains one document. Also finds the duplicate fields.

@@ -3,7 +3,7 @@
 use crate::machinery::document::Document;
 use serde_json::Value;
 
-/// Parses a response: the JSON body, or the error message.
+/// Parses a webhook response: returns the JSON body, or the error message.
 pub(super) fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     if (200..=206).contains(&code) {
         return Document::parse(body)

@@ -30,7 +30,7 @@ pub(crate) enum Endpoint {
 }
 
 impl ClientConfig {
-    /// Parses `clientConfig`.
+    /// Parses `clientConfig` of a webhook.
     pub fn read(client: &Value) -> Self {
         let service = &client["service"];
         let endpoint = match client["url"].as_str() {
@@ -51,7 +51,7 @@ impl ClientConfig {
         }
     }
 
-    /// Validates `clientConfig`.
+    /// Validates `clientConfig` of a webhook.
     pub fn validate(client: &Value, at: &str, errors: &mut ErrorList) {
         if client["url"].is_null() == client["service"].is_null() {
             return errors.required(at, "exactly one of url or service is required");

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
-/// Maximum number of idle connections per destination.
+/// Maximum number of idle connections per webhook destination.
 const IDLE_MAX: usize = 8;
 
 type Sender = SendRequest<Full<Bytes>>;

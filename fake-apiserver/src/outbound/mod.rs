@@ -44,7 +44,7 @@ pub trait WebhookClient: Send + Sync {
 }
 
 impl Connections {
-    /// Sends JSON and returns the JSON response, or the error message.
+    /// POSTs JSON to a webhook and returns the JSON response, or the error message.
     pub(crate) async fn post(
         &self,
         to: &Destination,
@@ -69,7 +69,7 @@ impl Connections {
                     self.put_back(to, sender);
                     return Ok(answered);
                 }
-                // The peer has closed the idle connection: retry.
+                // The webhook has closed the idle connection: retry with another connection.
                 Err(Unanswered::Stale) => {}
                 Err(Unanswered::Failed(why)) => return Err(why),
             }
@@ -103,7 +103,7 @@ async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
     stream.map_err(|why| trust::handshake_error(&why, &to.name))
 }
 
-/// Dials an address of `to`. The name is resolved once, so that it cannot resolve to other addresses after the loopback check.
+/// Dials an address of `to`. The host name is resolved once, so that it cannot resolve to other addresses after the loopback check.
 async fn dial(to: &Destination) -> Result<TcpStream, String> {
     let address = to.address.as_ref().map_err(Clone::clone)?;
     let failed = |why: io::Error| format!("dial tcp {address}: {}", dial_error(&why));

@@ -20,7 +20,7 @@ pub struct Operation {
 #[derive(Debug)]
 pub struct DoesNotApply;
 
-/// The parsed operations, and the paths of unknown fields in the patch.
+/// The parsed operations of a JSON patch, and the paths of unknown fields in the patch.
 pub type ParsedOperations = (Vec<Operation>, Vec<String>);
 
 /// Parses a JSON patch. Errors have the message of Go's decoder.
@@ -70,7 +70,7 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
     Ok(read)
 }
 
-/// Maximum total size, in bytes, of the values copied by one patch, as in kube-apiserver. Without it, each copy could double the document.
+/// Maximum total size, in bytes, of the values copied by one patch, as in kube-apiserver: otherwise, each copy could double the document.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Whether a patch contains a `test` operation.
@@ -78,7 +78,7 @@ pub fn has_test(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| operation.op == "test")
 }
 
-/// Applies all operations. After an error, the content of the document is undefined.
+/// Applies all operations of a JSON patch. After an error, the content of the document is undefined.
 pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
     let mut copied = 0;
     operations
@@ -87,8 +87,8 @@ pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesN
 }
 
 impl Operation {
-    /// Whether the operation may read or write the value at the JSON pointer `at`, or one of its parents or children.
-    pub(crate) fn touches(&self, at: &str) -> bool {
+    /// Whether the JSON patch operation may read or write the value at the JSON pointer `at`, or one of its parents or children.
+    pub(crate) fn overlaps_path(&self, at: &str) -> bool {
         let near = |path: &String| path.starts_with(at) || at.starts_with(path.as_str());
         matches!(self.op.as_str(), "copy" | "test")
             || [&self.path, &self.from].into_iter().flatten().any(near)
@@ -156,7 +156,7 @@ fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Sl
 
 /// The location at a path. An error if the parent of the location does not exist.
 fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
-    let parts: Vec<String> = path.split('/').map(json::name_of_part).collect();
+    let parts: Vec<String> = path.split('/').map(json::unescape_pointer_part).collect();
     let [_, inner @ .., key] = parts.as_slice() else {
         return Err(DoesNotApply);
     };

@@ -1,9 +1,7 @@
 //! Decoding of protobuf request bodies, with kube-apiserver's errors.
 
-use super::CodecError;
 use super::decode::{Budget, object};
 use super::envelope::Envelope;
-use crate::machinery::document::body_excerpt;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
@@ -11,14 +9,8 @@ use serde_json::Value;
 ///
 /// `expected`: the `apiVersion` and `kind` of a body that does not contain them. Errors are the 400 responses of kube-apiserver.
 pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
-    let unrecognized = |why: &CodecError| {
-        let kind = expected.1;
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-            body_excerpt(body)
-        ))
-    };
-    let envelope = Envelope::read(body).map_err(|why| unrecognized(&why))?;
+    let envelope =
+        Envelope::read(body).map_err(|why| Status::unrecognized(expected.1, &why.to_string(), body))?;
     let named = if envelope.kind.is_empty() {
         expected.1.to_owned()
     } else {

@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 100;
 /// Maximum number of values in a body. Real objects have far fewer.
 const VALUES_MAX: usize = 1_000_000;
 
-/// How many more levels and values a body may contain.
+/// How many more nesting levels and values a body may contain.
 pub(super) struct Budget {
     depth: usize,
     values: usize,
@@ -141,7 +141,7 @@ fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget)
     Ok(())
 }
 
-/// Decodes the value of a field into `slot`, which contains the previous value if the field occurs several times.
+/// Decodes the value of a field into `slot`, which contains the previously decoded value if the field occurs several times.
 fn value(
     field: &WireField,
     tag: Tag,
@@ -198,7 +198,7 @@ pub(super) fn object(
         return Err(CodecError::new(text));
     }
     let mut members = Map::new();
-    if let Some(message) = TABLE.wire(&envelope.api_version, &envelope.kind) {
+    if let Some(message) = TABLE.kind(&envelope.api_version, &envelope.kind) {
         merge(TABLE.message(message), envelope.raw, &mut members, budget)?;
     }
     members.insert("apiVersion".to_owned(), envelope.api_version.into());
@@ -216,7 +216,7 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
         return budget.enter(|budget| object(content, None, budget));
     }
     serde_json::from_slice(content)
-        .map_err(|error| CodecError::new(format!("raw content is not JSON: {error}")))
+        .map_err(|error| CodecError::new(format!("a RawExtension field is not JSON: {error}")))
 }
 
 /// Adds the fields that protobuf omitted but JSON contains.
@@ -244,7 +244,7 @@ fn add_omitted_fields(
     Ok(())
 }
 
-/// The zero value of a type, as Go serializes it.
+/// The zero value of a wire type, as Go serializes it to JSON.
 fn zero(of: WireType, budget: &mut Budget) -> Result<Value, CodecError> {
     match of {
         WireType::Message(number) if TABLE.message(number).either => Ok(Value::Null),

@@ -1,11 +1,11 @@
 //! Union messages, whose JSON is the value of the one field that is set: `JSONSchemaPropsOrArray`, `JSONSchemaPropsOrBool`.
 //!
-//! Owns the selection of the set field. Does not know the wire format.
+//! Owns the selection of the field that is set. Does not know the wire format.
 
 use super::table::{Message, Shape, WireField, WireType};
 use serde_json::{Map, Value};
 
-/// The JSON of a union message: the value of the set member. A struct takes precedence over a boolean.
+/// The JSON of a union message: the value of the field that is set. If both are set, a struct takes precedence over a boolean.
 pub(super) fn union_json(message: &Message, mut members: Map<String, Value>) -> Value {
     let structs = message.fields.iter().filter(|field| is_struct(field));
     let others = message.fields.iter().filter(|field| !is_struct(field));
@@ -15,7 +15,7 @@ pub(super) fn union_json(message: &Message, mut members: Map<String, Value>) -> 
     found.unwrap_or_default()
 }
 
-/// The members of a union message with this JSON value. If the value is a schema, the boolean `allows` is also set to true.
+/// The fields of a union message with this JSON value. If the value is a schema, the boolean `allows` is also set to true.
 pub(super) fn union_members(message: &Message, value: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for field in &message.fields {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// An encoded object in its envelope.
+/// A protobuf object in its envelope.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
     whole: Bytes,
@@ -24,7 +24,7 @@ impl Encoded {
         &self.whole
     }
 
-    /// The message without envelope, as in lists.
+    /// The message of the object without envelope, as in lists.
     pub(crate) fn raw(&self) -> &[u8] {
         &self.whole[self.raw.clone()]
     }
@@ -40,7 +40,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
         text("apiVersion")
     };
     let kind = text("kind");
-    let Some(message) = TABLE.wire(api_version, kind) else {
+    let Some(message) = TABLE.kind(api_version, kind) else {
         return Err(no_protobuf_form(api_version, kind));
     };
     let mut raw = Vec::with_capacity(512);
@@ -62,7 +62,7 @@ pub(crate) fn list<'a>(
     metadata: Map<String, Value>,
     items: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Result<Bytes, CodecError> {
-    let Some(message) = TABLE.wire(api_version, kind) else {
+    let Some(message) = TABLE.kind(api_version, kind) else {
         return Err(no_protobuf_form(api_version, kind));
     };
     let mut head = Vec::new();

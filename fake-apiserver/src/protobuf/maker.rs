@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
 
-/// Optional messages are not generated below this depth.
+/// Optional messages are not generated below this nesting depth.
 const DEPTH_MAX: u32 = 6;
 
 /// Generates objects in the JSON form that kube-apiserver writes.
@@ -33,7 +33,7 @@ impl MessageGenerator {
     }
 
     pub(super) fn object(&mut self, api_version: &str, kind: &str) -> Value {
-        let message = TABLE.wire(api_version, kind).expect("the kind is in the table");
+        let message = TABLE.kind(api_version, kind).expect("the kind is in the table");
         let mut members = self.message(TABLE.message(message));
         members.insert("apiVersion".to_owned(), api_version.into());
         members.insert("kind".to_owned(), kind.into());

@@ -14,7 +14,7 @@ mod scalars;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod wire;
+pub mod wire;
 
 pub(crate) use body::decode;
 pub(crate) use encode::{Encoded, encode, list};
@@ -35,7 +35,7 @@ impl CodecError {
         Self(text.into())
     }
 
-    /// The input ends inside a field.
+    /// The error for a message that ends inside a field.
     fn end() -> Self {
         Self::new("unexpected EOF")
     }
@@ -49,5 +49,5 @@ pub fn json_of_protobuf(body: &[u8]) -> Result<Value, Status> {
 }
 
 pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
-    table::TABLE.wire(api_version, kind).is_some()
+    table::TABLE.kind(api_version, kind).is_some()
 }

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Unix time of Go's zero `time.Time`, 0001-01-01. It is treated as unset.
+/// Unix time of Go's zero `time.Time`, 0001-01-01. A time with this value is treated as unset.
 const NO_TIME: i64 = -62_135_596_800;
 /// The value of `IntOrString.type` for a string.
 const IS_STRING: u64 = 1;
@@ -64,7 +64,7 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     }
 }
 
-/// The byte string in a message that only wraps a byte string (field 1). If the field occurs several times, the last value.
+/// The byte string in a message that only wraps a byte string (field 1). If the field occurs several times, the last value is used.
 pub(super) fn wrapped_bytes(bytes: &[u8]) -> Result<&[u8], CodecError> {
     let mut reader = Reader::new(bytes, "content");
     let mut content: &[u8] = &[];
@@ -102,7 +102,7 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
         _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
     };
     let time = Timestamp::from_nanosecond(i128::from(seconds) * 1_000_000_000 + nanos)
-        .map_err(|_| CodecError::new(format!("a time of {seconds} seconds is out of range")))?;
+        .map_err(|_| CodecError::new(format!("the Unix time {seconds} is out of range")))?;
     Ok(time.strftime(format).to_string().into())
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Table {
 /// A message: an object, or a struct within it.
 pub(crate) struct Message {
     pub(crate) name: &'static str,
-    /// The fields in order of their numbers, which is the order on the wire.
+    /// The fields of the message in order of their numbers, which is the order on the wire.
     pub(crate) fields: Vec<WireField>,
     /// Whether this is a union message, whose JSON is the value of the one field that is set.
     pub(crate) either: bool,
@@ -45,7 +45,7 @@ pub(crate) struct WireField {
     pub(crate) empty: Omission,
 }
 
-/// How many values a field has, and as which Go type.
+/// How many values a protobuf field has, and as which Go type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Exactly one value: a Go value.
@@ -58,14 +58,14 @@ pub(crate) enum Shape {
     Map,
 }
 
-/// When JSON omits a field.
+/// When JSON omits a protobuf field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Omission {
     /// Never omitted (no `omitempty`).
     Kept,
     /// Omitted if zero, unless the value is a struct (`omitempty`).
     Omitted,
-    /// Omitted if zero, also if the value is a struct (`omitzero`).
+    /// Omitted if zero, even if the value is a struct (`omitzero`).
     OmittedStruct,
 }
 
@@ -110,7 +110,7 @@ const SCALARS: [(&str, WireType); 12] = [
 ];
 
 impl Table {
-    /// The index of a kind's message; `None` if the kind has none.
+    /// The index of the message for bodies of a kind; `None` if the kind has no protobuf form.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
         if META_KINDS.contains(&kind) {
             return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
@@ -120,11 +120,6 @@ impl Table {
         self.names
             .get(format!("{package}.{version}.{kind}").as_str())
             .copied()
-    }
-
-    /// The index of the message for bodies of a kind; `None` if the kind has no protobuf form.
-    pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
-        self.kind(api_version, kind)
     }
 
     pub(crate) fn message(&self, number: usize) -> &Message {
@@ -161,7 +156,7 @@ impl Message {
         at.ok().map(|at| &self.fields[at])
     }
 
-    /// The name without its package, as in decoding errors.
+    /// The message name without its package, as in decoding errors.
     pub(crate) fn short(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
@@ -208,7 +203,7 @@ impl WireField {
 }
 
 impl WireType {
-    /// Whether values are encoded as varints. Doubles have eight bytes; all other types are length-delimited.
+    /// Whether values of the type are encoded as varints. Doubles have eight bytes; all other types are length-delimited.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
     }

@@ -226,7 +226,7 @@ fn alternative_encodings_are_decoded() {
         pod["spec"]["securityContext"]["supplementalGroups"],
         json!([1, 300])
     );
-    // A later empty name overrides an earlier one.
+    // A second, empty `name` field overrides the first one.
     assert_eq!(read(b"\x0a\x03\x0a\x01a\x0a\x02\x0a\0")["metadata"], json!({}));
 }
 
@@ -310,7 +310,7 @@ fn bodies_with_too_many_values_are_rejected() {
 fn bodies_nested_too_deep_are_rejected() {
     let mut body = b"k8s\0\x12\0".to_vec();
     for _ in 0..200 {
-        // The `data` of a ControllerRevision is an object in an envelope.
+        // The `data` of a ControllerRevision is an object in a protobuf envelope.
         let data = [&b"\x0a"[..], &varint(body.len()), &body].concat();
         let raw = [&b"\x12"[..], &varint(data.len()), &data].concat();
         let head = b"k8s\0\x0a\x1d\x0a\x07apps/v1\x12\x12ControllerRevision\x12";

@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    /// Skips an unknown field.
+    /// Skips the value of an unknown field.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), CodecError> {
         let mut groups = 0_u32;
         let mut wire = tag.wire;
@@ -127,20 +127,20 @@ pub(super) fn put_tag(out: &mut Vec<u8>, number: u32, wire: u8) {
 }
 
 /// Writes a length-delimited field.
-pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+pub fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_tag(out, number, BYTES);
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Writes a varint field.
-pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
+pub fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
     put_tag(out, number, VARINT);
     put_varint(out, value);
 }
 
 /// Writes a double field.
-pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
+pub fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
     put_tag(out, number, FIXED64);
     out.extend_from_slice(&value.to_le_bytes());
 }

@@ -32,7 +32,7 @@ pub(crate) struct Conformed {
     pub(crate) empties: Vec<Empty>,
 }
 
-/// The results collected while visiting an object.
+/// Type errors, unknown fields, and empty lists and maps found while visiting an object.
 #[derive(Default)]
 struct Found {
     conformed: Conformed,
@@ -50,7 +50,7 @@ impl Found {
         false
     }
 
-    /// Records an empty list or map.
+    /// Records the path of an empty list or map.
     fn note_empty(&mut self, at: &FieldPath<'_>, value: &Value) {
         let empties = &mut self.conformed.empties;
         if empties.len() < EMPTIES_MAX {
@@ -61,7 +61,7 @@ impl Found {
         }
     }
 
-    /// The results, or one type error: the first by position in `body` or, without `body`, the first by member name.
+    /// The results of decoding, or one type error: the first by position in `body` or, without `body`, the first by member name.
     fn outcome(mut self, body: Option<&[u8]>) -> Result<Conformed, FormError> {
         let first = match body {
             Some(body) if self.wrong.len() > 1 => {
@@ -116,7 +116,7 @@ pub fn conform_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
     Ok(unknown.map(|path| format!("metadata.{path}")).collect())
 }
 
-/// Converts a part of an object without `apiVersion` and `kind`. Returns the paths of unknown fields, which are dropped.
+/// Converts a part of an object, without `apiVersion` and `kind`, to the form of its type. Returns the paths of unknown fields, which are
 fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
     let mut found = Found::default();
     let root = FieldPath {
@@ -194,7 +194,7 @@ fn walk_struct(
     for (name, member) in members.iter_mut() {
         let here = at.below(PathStep::Field(of, name));
         match of.field(name) {
-            // Embedded objects also have `apiVersion` and `kind`.
+            // An embedded object has `apiVersion` and `kind`, which its type does not list; null counts as unset.
             None if TYPE_META.contains(&name.as_str()) && member.is_null() && of.is_kind() => {
                 dropped.push(name.clone());
             }
@@ -316,7 +316,7 @@ fn canonical(text: &mut String, layout: Layout) -> Result<(), FormError> {
     Ok(())
 }
 
-/// Converts a list item or map value; `null` becomes the zero value.
+/// Converts a list item or map value to the form of its type; `null` becomes the zero value.
 fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Found) {
     if value.is_null() {
         *value = zero(form);
@@ -326,7 +326,7 @@ fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut F
     found.has_form(&at, outcome);
 }
 
-/// Adds the fields that Go serializes even if they are unset.
+/// Adds the fields of a struct that Go serializes even if they are unset.
 fn add_always_written(of: &Type, members: &mut Map<String, Value>) {
     for field in of.fields.iter().filter(|field| is_always_written(field)) {
         if !members.contains_key(field.name) {

@@ -15,14 +15,16 @@ pub(crate) struct Empty {
     pub(super) is_list: bool,
 }
 
-/// Restores empty lists and maps that decoding removed, unless the field has a value again.
+/// Restores empty lists and maps that decoding removed, unless the field has got another value since decoding.
 pub(crate) fn restore_empties(object: &mut Value, empties: &[Empty]) {
     for Empty { pointer, is_list } in empties {
         let Some((parent, name)) = pointer.rsplit_once('/') else {
             continue;
         };
         if let Some(Value::Object(members)) = object.pointer_mut(parent) {
-            let now = members.entry(json::name_of_part(name)).or_insert(Value::Null);
+            let now = members
+                .entry(json::unescape_pointer_part(name))
+                .or_insert(Value::Null);
             if now.is_null() {
                 *now = match is_list {
                     true => Value::Array(Vec::new()),
@@ -48,7 +50,7 @@ pub(crate) fn nullify_empties(of: &Type, object: &mut Value) {
     }
 }
 
-/// Calls `nullify_empties` for all structs in a value.
+/// Replaces empty lists and maps by `null` in all structs in a value, see `nullify_empties`.
 fn nullify_in_value(form: &ValueType, value: &mut Value) {
     match (form, value) {
         (ValueType::Struct(id), value) => nullify_empties(id.get(), value),

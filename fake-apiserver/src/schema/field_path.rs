@@ -77,7 +77,7 @@ const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     ),
 ];
 
-/// Which fields of the outer struct belong to the embedded struct.
+/// Which fields of the outer Go struct belong to the embedded Go struct.
 enum Fields {
     Only(&'static [&'static str]),
     AllBut(&'static [&'static str]),
@@ -123,7 +123,7 @@ impl<'a> FieldPath<'a> {
 }
 
 impl FieldPath<'_> {
-    /// The error if the value at this position has the wrong JSON type.
+    /// The error if the value at this field path has the wrong JSON type.
     pub(super) fn mismatch(&self, value: &Value, wanted: GoTarget) -> FormError {
         let mut names = Vec::new();
         let mut owner: Option<&'static Type> = None;
@@ -154,7 +154,7 @@ impl FieldPath<'_> {
         path
     }
 
-    /// The path as in strict-decoding errors, with keys and indexes.
+    /// The field path as in strict-decoding errors, with keys and indexes.
     pub(super) fn strict_path(&self) -> String {
         let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();
         match self.step {

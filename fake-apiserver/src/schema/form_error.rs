@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 pub enum FormError {
     /// The JSON type of a value does not match its field.
     Mismatch(Mismatch),
-    /// A string or number cannot be parsed. Contains Go's error message.
+    /// A string or number has the right JSON type but cannot be parsed. Contains Go's error message.
     Scalar(String),
 }
 
@@ -125,7 +125,7 @@ impl Mismatch {
             (other, None) => other,
         };
         match class {
-            // The error is that of `UnmarshalJSON`, which `metav1.Time` implements itself.
+            // The error is the one returned by `UnmarshalJSON`, which `metav1.Time` implements itself.
             Class::Time => go::cannot_unmarshal(self.found, "value of type string"),
             Class::Slice => format!("cannot restore slice from {found}"),
             Class::Map => format!("cannot restore map from {found}"),

@@ -7,20 +7,23 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Members that all API objects have.
+pub const OBJECT_MEMBERS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
 /// One level of a structural schema. Keywords that validate values are in `checks`.
 #[derive(Debug, Default)]
 pub struct Schema {
     /// The type of values; empty if any type is allowed.
     pub of: &'static str,
-    /// Values may be integers or strings (`x-kubernetes-int-or-string`).
+    /// Whether values may be integers or strings (`x-kubernetes-int-or-string`).
     pub int_or_string: bool,
     /// Whether `null` is valid (`nullable`).
     pub nullable: bool,
     /// Value of a missing field (`default`).
     pub default: Option<Value>,
-    /// Members that the schema does not declare are not pruned (`x-kubernetes-preserve-unknown-fields`).
+    /// Whether members that the schema does not declare are preserved (`x-kubernetes-preserve-unknown-fields`).
     pub preserve: bool,
-    /// Values are objects with apiVersion, kind and metadata (`x-kubernetes-embedded-resource`).
+    /// Whether values are objects with apiVersion, kind and metadata (`x-kubernetes-embedded-resource`).
     pub embedded: bool,
     /// How field managers own the items of a list (`x-kubernetes-list-type`).
     pub list: ListType,
@@ -39,9 +42,9 @@ pub struct Schema {
 /// The value of `additionalProperties`.
 #[derive(Debug)]
 pub enum Additional {
-    /// Whether undeclared members are allowed.
+    /// Whether members that `properties` does not list are allowed.
     Any(bool),
-    /// The schema that undeclared members must match.
+    /// The schema that members not listed in `properties` must match.
     Schema(Box<Schema>),
 }
 
@@ -70,7 +73,7 @@ pub struct Checks {
     pub minimum: Option<f64>,
     /// Whether a number must be greater than `minimum` (`exclusiveMinimum`).
     pub exclusive_minimum: bool,
-    /// A number must be a multiple of this one (`multipleOf`).
+    /// The number of which a number must be a multiple (`multipleOf`).
     pub multiple_of: Option<f64>,
     /// Maximum number of characters of a string (`maxLength`).
     pub length_max: Option<i64>,
@@ -84,7 +87,7 @@ pub struct Checks {
     pub items_min: Option<i64>,
     /// Whether the items of a list must differ (`uniqueItems`).
     pub unique: bool,
-    /// The valid values; empty: any (`enum`).
+    /// The valid values (`enum`); empty: any value is valid.
     pub values: Vec<Value>,
     /// Maximum number of members of an object (`maxProperties`).
     pub properties_max: Option<i64>,
@@ -92,7 +95,7 @@ pub struct Checks {
     pub properties_min: Option<i64>,
     /// Members that an object must have (`required`).
     pub required: Vec<String>,
-    /// Schemas that all must match (`allOf`).
+    /// Schemas that must all match (`allOf`).
     pub all_of: Vec<Schema>,
     /// Schemas of which exactly one must match (`oneOf`).
     pub one_of: Vec<Schema>,

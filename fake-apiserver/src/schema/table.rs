@@ -124,7 +124,7 @@ fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Fi
             "set" => out.ownership = Ownership::Set,
             "atomic" => out.ownership = Ownership::Atomic,
             "go" => out.form = form(field, value),
-            other => panic!("unknown attribute {other} in the merge column"),
+            other => panic!("unknown attribute {other} in the merge column of types.txt"),
         }
     }
     out

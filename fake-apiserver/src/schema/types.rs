@@ -14,7 +14,7 @@ pub(crate) struct Type {
     pub(crate) fields: Vec<Field>,
     /// `+structType=atomic`: server-side apply treats the struct as one value.
     pub(crate) atomic: bool,
-    /// Whether this is a union type: the JSON is the value of the one field that is set.
+    /// Whether this is a union type: its JSON is the value of the one field that is set.
     pub(crate) either: bool,
     /// An object without any field set; created on first use.
     pub(super) nothing: OnceLock<Value>,
@@ -32,7 +32,7 @@ pub(crate) struct Field {
     pub(crate) ownership: Ownership,
     /// The default that OpenAPI publishes. It is applied only to missing key fields of list items, not to objects.
     pub(crate) default: Option<&'static str>,
-    /// Whether the field, or a field inside it, may contain an empty list or map.
+    /// Whether this field, or a field inside it, may contain an empty list or map.
     pub(super) holds_empties: bool,
 }
 
@@ -60,11 +60,11 @@ pub(crate) enum ValueType {
     Map(Box<Self>),
 }
 
-/// The index of a type in the table.
+/// The index of a type in the table of all API types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypeId(pub(super) usize);
 
-/// When a field is serialized.
+/// When Go serializes a field of a struct to JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// Always serialized, even if the value is zero.
@@ -73,7 +73,7 @@ pub(crate) enum Presence {
     Nullable,
     /// Serialized if not empty (`omitempty`). Structs count as not empty.
     Unless,
-    /// Serialized if not zero (`omitzero`). This also applies to structs.
+    /// Serialized if not zero (`omitzero`). Zero structs are omitted.
     UnlessZero,
     /// Serialized if the pointer is set, even if it points to a zero value.
     Set,

@@ -50,7 +50,7 @@ impl Kubeconfig<'_> {
         )
     }
 
-    /// Writes the file atomically; it has mode 0600 from its creation on. Creates missing folders and replaces an existing file.
+    /// Writes the kubeconfig file atomically, with mode 0600 from its creation on. Creates missing folders and replaces an existing file.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
@@ -68,7 +68,7 @@ impl Kubeconfig<'_> {
             .write_all(self.text().as_bytes())
             .and_then(|()| fs::rename(&draft, path));
         if written.is_err() {
-            // Removes the temporary file, which contains the token. The first error is returned.
+            // Removes the temporary file, which contains the token. The error of writing is returned, not an error of removing.
             fs::remove_file(&draft).ok();
         }
         written

@@ -159,7 +159,7 @@ impl ApiServer {
         })
     }
 
-    /// All objects, including secrets, as one document for `restore`.
+    /// All objects, including secrets, as one document that `restore` accepts.
     pub fn snapshot(&self) -> String {
         snapshot::create(&self.0.store)
     }
@@ -180,7 +180,7 @@ impl ApiServer {
     /// Resolves as soon as no request except watches is in flight and all open watches have sent the events up to the newest revision.
     ///
     /// A request is in flight from its first byte until the last byte of its response is handed to the connection. A client
-    /// that does not read its watch delays this until the watch is closed.
+    /// that does not read its watch delays `quiet` until the watch is closed.
     pub async fn quiet(&self) {
         self.0.store.activity().idle().await;
     }
@@ -231,7 +231,7 @@ impl ApiServer {
         self.0.store.remove_fault_rule(id)
     }
 
-    /// The installed fault rules in the order of installation, including rules that no longer apply because of their `times`.
+    /// The installed fault rules in the order of installation, including rules that have been applied as often as their `times` permits.
     pub fn fault_rules(&self) -> Vec<InstalledRule> {
         self.0.store.fault_rules()
     }

@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// The client name that the observer receives for restored objects.
 const CLIENT: &str = "system:apiserver";
 
-/// Why a snapshot cannot be restored.
+/// Why `restore` rejects a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The document is not JSON, or not a snapshot.
-    #[error("the document is not a snapshot: {0}; use a file that this server has written")]
+    #[error("the document is not a snapshot of an API server: {0}; use a file that this server has written")]
     Form(String),
     /// The snapshot contains an object of an unknown resource.
     #[error(
@@ -55,7 +55,7 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
         .map_err(wrong)?
         .value;
     let Some(items) = list["items"].as_array().filter(|_| list["kind"] == "List") else {
-        return Err(wrong("its kind is not `List`, or `items` is missing".to_owned()));
+        return Err(wrong("`kind` is not `List`, or `items` is not a list".to_owned()));
     };
     let catalogue = store.api().catalogue;
     let is_definition = |item: &&Value| {

@@ -89,7 +89,7 @@ struct BootstrapState {
 }
 
 impl Store {
-    /// Creates the initial objects as `client`. Servers with a seed and equal options share them.
+    /// Creates the initial objects as `client`. Servers with a seed and equal options share the initial objects.
     pub(crate) fn bootstrap(&self, client: &Arc<str>, create_objects: CreateObjects) {
         let now = self.clock.now();
         if self.options.seed.is_none() {

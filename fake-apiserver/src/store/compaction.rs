@@ -8,10 +8,10 @@ use tokio::time::Instant;
 /// Which revisions are old enough that paged lists cannot continue from them.
 pub(super) struct Compaction {
     interval: Duration,
-    /// The time at which `next` was recorded. `next` is the revision up to which the next round compacts.
+    /// The time at which `next` was recorded. `next` is the revision up to which the next compaction runs.
     recorded_at: Instant,
     next: u64,
-    /// States at revisions before this one are compacted.
+    /// The oldest revision that is not compacted.
     oldest: u64,
 }
 
@@ -25,17 +25,17 @@ impl Compaction {
         }
     }
 
-    /// Runs the rounds of compaction due at `now`; `revision` is the newest revision. Like the etcd compactor of kube-apiserver, each round
-    /// compacts up to the revision that was the newest one at the previous round: a state can be read for one to two intervals.
+    /// Runs the compactions due at `now`; `revision` is the newest revision. Like the etcd compactor of kube-apiserver, each compaction
+    /// removes the states before the newest revision of the previous compaction: a state can be read for one to two intervals.
     ///
-    /// Returns the newest revision, which rounds increment: lease renewals of kube-apiserver increment etcd's revision, so that continue
-    /// tokens expire even without other writes.
+    /// Returns the newest revision, which each compaction increments: lease renewals of kube-apiserver increment etcd's revision, so that
+    /// continue tokens expire even without other writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
         let rounds = now.duration_since(self.recorded_at).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
-            // If several rounds are due, no request ran meanwhile: no list is recent enough to continue, so only the newest state can be read.
+            // If several intervals have passed, no request ran meanwhile: no list is recent enough to continue, so compacts all old states.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
             self.recorded_at = now;
@@ -80,7 +80,10 @@ mod tests {
         assert_eq!(compaction.advance(at(10), 5), 6);
         assert!(!compaction.is_compacted(5));
         assert_eq!(compaction.advance(at(20), 6), 7);
-        assert!(compaction.is_compacted(5), "it is older than both rounds");
+        assert!(
+            compaction.is_compacted(5),
+            "revision 5 is older than both compaction rounds"
+        );
         assert!(!compaction.is_compacted(6));
     }
 }

@@ -48,7 +48,7 @@ impl Txn<'_> {
         }
     }
 
-    /// Converts the stored objects of a resource with `form`. Watches see no event, and resourceVersions do not change.
+    /// Replaces stored objects by the result of `form`, `None` if unchanged. Sends no watch events; resourceVersions remain.
     pub(crate) fn rewrite_objects(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.tables[table_index].objects;
         let formed = objects.iter().filter_map(|(key, object)| {

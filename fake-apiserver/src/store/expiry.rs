@@ -7,11 +7,11 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// When Event objects were last written.
+/// Times of the last write of Event objects, and the times at which to check them for expiry.
 pub(super) struct Expiry {
     ttl: Duration,
     written: HashMap<ObjectId, Instant>,
-    /// When to check whether an object has expired, earliest first. An object that was written meanwhile is enqueued again.
+    /// When to check whether an Event has expired, earliest first. An Event that was written after the entry was added is enqueued again.
     due: VecDeque<(Instant, ObjectId)>,
 }
 
@@ -34,7 +34,7 @@ impl Expiry {
         self.written.remove(object_id);
     }
 
-    pub(super) fn next(&mut self, now: Instant) -> Option<ObjectId> {
+    pub(super) fn next_expired(&mut self, now: Instant) -> Option<ObjectId> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
             let (_, object_id) = self.due.pop_front()?;
             let Some(written) = self.written.get(&object_id) else {
@@ -65,10 +65,10 @@ mod tests {
             expiry.record_write(object_id(key), at(seconds));
         }
         expiry.record_removal(&object_id("c"));
-        assert_eq!(expiry.next(at(10)), None);
-        assert_eq!(expiry.next(at(14)), Some(object_id("b")));
-        assert_eq!(expiry.next(at(14)), None);
-        assert_eq!(expiry.next(at(16)), Some(object_id("a")));
-        assert_eq!(expiry.next(at(99)), None);
+        assert_eq!(expiry.next_expired(at(10)), None);
+        assert_eq!(expiry.next_expired(at(14)), Some(object_id("b")));
+        assert_eq!(expiry.next_expired(at(14)), None);
+        assert_eq!(expiry.next_expired(at(16)), Some(object_id("a")));
+        assert_eq!(expiry.next_expired(at(99)), None);
     }
 }

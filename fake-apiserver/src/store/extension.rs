@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub struct Extension {
     /// Definitions of built-in resources that this crate does not serve.
     pub resources: Vec<&'static ResourceDefinition>,
-    /// Admission plugins, which run after those of the core.
+    /// Admission plugins, which run after the plugins of the core crate.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// Builds the admission webhooks from their configuration objects. `None`: no webhooks from this extension.
     pub webhooks: Option<BuildFromObjects<dyn Webhooks>>,
     /// Builds the admission policies from policy and binding objects. `None`: no policies from this extension.
     pub policies: Option<BuildFromObjects<dyn Policies>>,
-    /// Controllers, which run after those of the core.
+    /// Controllers, which run after the controllers of the core crate.
     pub controllers: Vec<Arc<dyn Controller>>,
     /// OpenAPI documents in forms other than v3 in JSON: v2 and protobuf.
     pub open_api: Option<OpenApiEncoders>,

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Store {
-    /// Installs a rule. On return, its effects on open watches and on the log are complete.
+    /// Installs a fault rule. On return, its effects on open watches and on the log are complete.
     pub(crate) fn add_fault_rule(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let now = state.revision;
@@ -36,7 +36,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes a rule and resumes the watches that the rule held. Returns whether the rule existed.
+    /// Removes a fault rule and resumes the watches that the rule held. Returns whether the rule existed.
     pub(crate) fn remove_fault_rule(&self, id: RuleId) -> bool {
         let mut state = self.state.lock();
         let removed = state.fault_rules.remove(id);
@@ -52,7 +52,7 @@ impl Store {
         self.state.lock().fault_rules.list()
     }
 
-    /// Evaluates the rules for a request and reports injected faults to the observer.
+    /// Evaluates the fault rules for a request and reports injected faults to the observer.
     pub(crate) fn evaluate_faults(
         &self,
         client: &Arc<str>,
@@ -60,7 +60,7 @@ impl Store {
         resource: Option<&ResourcePath>,
         revision: &str,
     ) -> RequestEffect {
-        // Fast path: without rules, a request does not take the lock.
+        // Fast path: without fault rules, a request does not take the lock.
         if !self.has_fault_rules.load(Ordering::Acquire) {
             return RequestEffect::default();
         }
@@ -72,11 +72,11 @@ impl Store {
         };
         let mut state = self.state.lock();
         let (effect, applied) = state.fault_rules.evaluate(&request_attributes);
-        applied.into_iter().for_each(|fault| self.report(fault));
+        applied.into_iter().for_each(|fault| self.report_fault(fault));
         effect
     }
 
-    /// Applies the rules to a new watch.
+    /// Applies the fault rules to a new watch.
     pub(super) fn apply_faults_to_new_watch(&self, state: &mut State, watcher: &Watcher) {
         if state.fault_rules.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl Store {
         for effect in effects {
             self.apply_effect(watcher, &effect);
         }
-        applied.into_iter().for_each(|fault| self.report(fault));
+        applied.into_iter().for_each(|fault| self.report_fault(fault));
     }
 
     fn apply_rule_to_open_watches(&self, state: &mut State, id: RuleId) {
@@ -102,7 +102,7 @@ impl Store {
             let request_attributes = watcher.request_attributes(&path);
             if let Some((effect, applied)) = state.fault_rules.evaluate_open_watch(id, &request_attributes) {
                 self.apply_effect(&watcher, &effect);
-                self.report(applied);
+                self.report_fault(applied);
             }
         }
     }
@@ -127,11 +127,11 @@ impl Store {
             }
         }
         if let Some(applied) = state.fault_rules.record_application(id) {
-            self.report(applied);
+            self.report_fault(applied);
         }
     }
 
-    fn report(&self, fault: AppliedFault) {
+    fn report_fault(&self, fault: AppliedFault) {
         if let Some(observer) = &self.observer {
             observer.observe(Event::Fault(fault));
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct QueuedEvent {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
-    /// The serialized forms, shared by all watches that were open when the object changed. `None` for initial events and for events from
+    /// The serialized event, shared by all watches that were open when the object changed. `None` for initial events and for events from
     /// the log.
     pub(crate) frames: Option<Arc<Frames>>,
 }
@@ -25,18 +25,18 @@ pub(crate) struct QueuedEvent {
 pub(crate) struct FrameForm {
     /// The resource and version of the request.
     pub(crate) kind: Kind,
-    /// The type of the event. A watch with a selector can see another type for a change than a watch of all objects.
+    /// The event type. For one change, a watch with a selector can send another type than a watch of all objects.
     pub(crate) change: Change,
-    /// Id of the response form: equal ids mean equal bytes.
+    /// Id of the response format and encoding: equal ids mean equal bytes.
     pub(crate) form: u8,
 }
 
-/// The serialized forms of one change.
+/// One change, serialized in each version, event type and encoding that a watch has sent.
 #[derive(Default)]
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change, serialized in this form. Calls `render` unless an earlier call for the form succeeded.
+    /// Returns the change serialized as `form` requires. Calls `render` unless an earlier call with this `form` succeeded.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

@@ -36,7 +36,7 @@ pub(crate) struct Transition<'l> {
     pub(crate) old: Option<Arc<Object>>,
 }
 
-/// One state of an object in the log. The parsed value can be dropped later.
+/// One state of an object in the log. To save memory, the parsed JSON value of a state can be dropped.
 #[derive(Debug)]
 struct LoggedState(Mutex<Arc<Object>>);
 
@@ -50,7 +50,7 @@ const PARSED_BYTES_EACH: usize = 32 * 1024;
 /// and the revisions that etcd has not compacted.
 const BYTES_MAX: usize = 512 << 20;
 
-/// The requested revision is no longer in the log.
+/// Error: the requested revision is no longer in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compacted {
     pub(crate) requested: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Compacted {
 /// Changes of one resource by revision. Cloning is cheap.
 pub(crate) type Log = OrdMap<u64, Arc<LoggedChange>>;
 
-/// The logs of all resources, with a common limit.
+/// The logs of all resources, with common limits of the number and size of changes.
 pub(crate) struct History {
     logs: Vec<(Log, u64)>,
     /// Every logged change, oldest first: revision, resource and bytes.
@@ -140,7 +140,7 @@ impl LoggedState {
         self.0.lock().clone()
     }
 
-    /// Drops the cached parsed value, keeping the serialised object, and returns the object.
+    /// Drops the cached parsed value, and returns the object, which then has only its serialized form.
     fn unparse(&self) -> Arc<Object> {
         let mut cached = self.0.lock();
         *cached = cached.serialized_only();
@@ -159,7 +159,7 @@ impl History {
         }
     }
 
-    /// Adds an empty log for another resource.
+    /// Adds an empty log for a new custom resource.
     pub(super) fn add_log(&mut self) {
         self.logs.push((Log::new(), 0));
     }
@@ -189,7 +189,7 @@ impl History {
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// After each push, one change leaves the `PARSED` newest ones: drops the parsed value of the state that this change superseded.
+    /// Called after each push, when one change leaves the `PARSED` newest changes: drops the parsed value of the state before that change.
     fn unparse_superseded(&self) {
         let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
@@ -200,7 +200,7 @@ impl History {
         }
     }
 
-    /// Drops the parsed value of a large superseded state. Called after the watches have seen the change.
+    /// Drops the parsed value of the state before a change if that state is large. Called after the watches have seen the change.
     pub(super) fn unparse_large(&self, table_index: usize, logged: &LoggedChange) {
         if logged
             .previous_object()
@@ -219,7 +219,7 @@ impl History {
         }
     }
 
-    /// Replaces a logged state by the equal object of the store, so that log and store share memory.
+    /// Replaces the logged state with the revision of `object` by `object`, so that log and store share memory.
     pub(super) fn share_with_store(&self, table_index: usize, object: &Arc<Object>) {
         if let Some(logged) = self.logs[table_index].0.get(&object.revision) {
             *logged.object.0.lock() = object.clone();
@@ -252,7 +252,7 @@ impl History {
     }
 
     /// Reverts all changes after `revision` in `objects`, the current objects of the resource.
-    pub(super) fn rewind(
+    pub(super) fn revert_changes_after(
         &self,
         table_index: usize,
         revision: u64,

@@ -42,7 +42,7 @@ use self::compaction::Compaction;
 use self::parsed::ParsedCache;
 use crate::access::auth::{Authenticator, User};
 use crate::access::rbac::{self, Authorizer, Decision, Sources};
-use crate::admission::{BuildFromObjects, Policies, RegistryCache, Webhooks};
+use crate::admission::{BuildFromObjects, Policies, RegistryCache, StateReader, Webhooks};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::fault_injection::Rules;
@@ -76,7 +76,7 @@ pub(crate) struct Store {
     registrar: RegistryCache,
     plugins: Plugins,
     controllers: Arc<[Arc<dyn Controller>]>,
-    /// OpenAPI documents in forms that another crate adds: v2 and protobuf.
+    /// OpenAPI v2 and protobuf documents, if another crate adds an encoder for them.
     pub(crate) open_api: Option<OpenApiEncoders>,
     /// None if the server has no admission webhooks.
     webhooks: Option<BuildFromObjects<dyn Webhooks>>,
@@ -96,7 +96,7 @@ struct State {
     revision: u64,
     /// All resources, indexed by `Kind::table_index`.
     tables: Vec<ResourceTable>,
-    /// Table indexes of custom resources, by group and plural name. If a CRD is recreated, its resource gets the old index.
+    /// Table indexes of custom resources, by group and plural name. A recreated CRD uses the table index of the deleted CRD.
     numbers: HashMap<(&'static str, &'static str), usize>,
     history: History,
     owners: Owners,
@@ -221,12 +221,7 @@ impl Store {
 
     /// Authenticates the value of an `Authorization` header. `None` if the header contains no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
-        let lookup = |kind: &Kind, key: &str| {
-            self.state.lock().tables[kind.table_index()]
-                .objects
-                .get(key)
-                .cloned()
-        };
+        let lookup = |kind: &Kind, key: &str| self.object(kind, key);
         self.authenticator.authenticate_header(header, &lookup)
     }
 
@@ -316,7 +311,7 @@ impl Store {
 }
 
 impl State {
-    /// Drops parsed values beyond the memory limit.
+    /// Drops parsed values of objects until the cache is within its memory limit.
     pub(super) fn evict_parsed(&mut self) {
         while let Some((table_index, key)) = self.parsed.evict_oldest() {
             if let Some(object) = self.tables[table_index].objects.get_mut(&key) {

@@ -3,33 +3,33 @@
 //! Updated by every commit. Does not collect: `controllers::garbage` does.
 
 use crate::kinds::Catalogue;
-use crate::machinery::metadata;
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Finalizers that delay the deletion of an owner until its dependents are deleted or orphaned.
+/// Finalizer that delays the deletion of an owner until its dependents are deleted.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
 /// Identifies a stored object: table index of its resource, and storage key.
 pub(super) type ObjectId = (usize, Arc<str>);
 
-/// Owners, dependents and the garbage collector's queue.
+/// The index from owners to dependents, and the queue of the garbage collector.
 #[derive(Clone, Default)]
 pub(super) struct Owners {
     /// Dependents by the uid of their owner.
     dependents: HashMap<String, BTreeSet<ObjectId>>,
-    /// Objects that may be garbage or that wait for the deletion of their dependents, oldest first.
+    /// Objects for the garbage collector to check, oldest first: possible garbage, and owners that wait for the deletion of dependents.
     queue: VecDeque<ObjectId>,
     queued: BTreeSet<ObjectId>,
-    /// Objects whose owners have resources that are not served. They are enqueued again when the served resources change.
+    /// Objects whose owners are of resources that are not served; enqueued again when the set of served resources changes.
     parked: BTreeSet<ObjectId>,
 }
 
 impl Owners {
-    /// Updates the index for a change of an object.
+    /// Updates the owner index for a change of an object.
     pub(super) fn update(
         &mut self,
         catalogue: &Catalogue,
@@ -59,7 +59,7 @@ impl Owners {
             if !after.is_null() {
                 self.enqueue(object_id());
             }
-            // Owners in foreground deletion may have been waiting for this change.
+            // Owners in foreground deletion may have been waiting for this change of ownerReferences.
             for owner in owners(catalogue, old, before) {
                 self.enqueue(owner);
             }
@@ -81,7 +81,7 @@ impl Owners {
         }
     }
 
-    /// Parks an object whose owners have resources that are not served.
+    /// Parks an object whose owners are of resources that are not served: the object is checked when the served resources change.
     pub(super) fn park(&mut self, object_id: ObjectId) {
         self.parked.insert(object_id);
     }
@@ -109,7 +109,7 @@ impl Owners {
     }
 }
 
-/// Whether an object is being deleted and has a finalizer that waits for its dependents.
+/// Whether an object is being deleted and has a finalizer that waits for the object's dependents.
 pub(crate) fn waits_for_dependents(object: &Value) -> bool {
     metadata::is_deleting(object)
         && metadata::finalizers(object)
@@ -131,18 +131,14 @@ fn owners<'a>(
     references: &'a Value,
 ) -> impl Iterator<Item = ObjectId> + 'a {
     let namespace = of.map_or("", |object| metadata::text(object.value(), "namespace"));
-    references
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(move |reference| {
-            let text = |field: &str| reference[field].as_str().unwrap_or_default();
-            let kind = catalogue.find_kind(text("apiVersion"), text("kind"))?;
-            Some((kind.table_index(), kind.key(Some(namespace), text("name")).into()))
-        })
+    json::list(references).iter().filter_map(move |reference| {
+        let text = |field: &str| json::string(reference, field);
+        let kind = catalogue.find_kind(text("apiVersion"), text("kind"))?;
+        Some((kind.table_index(), kind.key(Some(namespace), text("name")).into()))
+    })
 }
 
 fn uids(references: &Value) -> impl Iterator<Item = &str> {
-    let list = references.as_array().into_iter().flatten();
+    let list = json::list(references).iter();
     list.filter_map(|reference| reference["uid"].as_str())
 }

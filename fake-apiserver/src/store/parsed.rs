@@ -7,7 +7,7 @@ use super::owners::ObjectId;
 use crate::object::Object;
 use std::collections::BTreeMap;
 
-/// The objects with a cached parsed value, by the revision that wrote them.
+/// The objects whose parsed value is cached, by the revision of their last write.
 pub(super) struct ParsedCache {
     objects: BTreeMap<u64, (ObjectId, usize)>,
     bytes: usize,

@@ -15,7 +15,7 @@ impl Txn<'_> {
         self.store.controllers.clone()
     }
 
-    /// The registered and enabled plugins.
+    /// The admission plugins of other crates that are registered and enabled.
     pub(crate) fn plugins(&self) -> Plugins {
         self.store.plugins.clone()
     }
@@ -40,10 +40,7 @@ impl Transaction for Txn<'_> {
     }
 
     fn objects(&self, kind: &Kind, namespace: Option<&str>) -> Vec<Arc<Object>> {
-        match namespace {
-            Some(namespace) => self.in_namespace(kind, namespace),
-            None => self.snapshot(kind).objects.values().cloned().collect(),
-        }
+        self.in_namespace(kind, namespace)
     }
 
     fn write(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value) {

@@ -52,7 +52,7 @@ impl Selection {
         own.or_else(|| self.fields.required_value("/metadata/name"))
     }
 
-    /// A subset of the objects that contains all matching ones: with a single name, at most one object.
+    /// A subset of `objects` that contains all matching objects: if the selection names one object, at most this object.
     pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
         let (namespace, name) = (self.single_namespace(), self.single_name());
         match name {
@@ -66,7 +66,7 @@ impl Selection {
         }
     }
 
-    /// The watch event that a watch with this selection sends for a change. `None` if it sends none.
+    /// The watch event that a watch with this selection sends for a change. `None` if the watch sends no event.
     pub(super) fn event_for(
         &self,
         transition: &Transition<'_>,

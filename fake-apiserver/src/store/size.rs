@@ -9,10 +9,10 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
 
-/// Maximum size, in bytes, of a request that etcd accepts (`--max-request-bytes`), and of one that its gRPC client sends.
+/// Maximum size, in bytes, of a request that etcd accepts (`--max-request-bytes`).
 const TAKEN_BYTES_MAX: usize = 1536 * 1024;
 const SENT_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Measured overhead, in bytes, of an etcd request: its size without the object and without the key, which it contains twice.
+/// Measured overhead, in bytes, of an etcd request: its size without the object and without the two copies of the key.
 const TAKEN_FRAME_BYTES: usize = 40;
 const SENT_FRAME_BYTES: usize = 25;
 

@@ -45,13 +45,13 @@ pub(crate) struct Txn<'a> {
     pub(crate) now: Arc<str>,
     /// Whether the request is a dry run, whose commits only render the object.
     pub(crate) dry_run: bool,
-    /// Texts for `Warning` headers.
+    /// Texts for the `Warning` headers of the response.
     pub(crate) warnings: Vec<String>,
-    /// Empty lists and maps in the request body. Decoding removes them, and some validation rules need them.
+    /// Empty lists and maps in the request body: decoding removes empty values, but some validation rules need to know about them.
     pub(crate) empties: Vec<Empty>,
     /// The admission session of the request. None if no webhook or policy matches.
     pub(crate) admission: Option<Box<AdmissionSession>>,
-    /// The random source of this request, if the request may be retried: all attempts must generate the same values.
+    /// The random source of a request whose verb may be executed again: all executions must generate equal values.
     pub(super) chance: Option<StdRng>,
     /// Work for the controllers, in the order of the changes.
     work_queue: VecDeque<ControllerWork>,
@@ -152,7 +152,9 @@ impl Txn<'_> {
     pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Compacted> {
         let table_index = kind.table_index();
         let mut objects = self.state.tables[table_index].objects.clone();
-        self.state.history.rewind(table_index, revision, &mut objects)?;
+        self.state
+            .history
+            .revert_changes_after(table_index, revision, &mut objects)?;
         Ok(Snapshot { objects, revision })
     }
 
@@ -216,7 +218,7 @@ impl Txn<'_> {
         object
     }
 
-    /// Deletes an object. Watches see its last state with a new revision.
+    /// Deletes an object. Watches receive the last state of the object with a new revision.
     pub(crate) fn remove(&mut self, kind: &Kind, key: &str) {
         if !self.dry_run {
             self.commit(kind, key, None);
@@ -323,7 +325,7 @@ impl Txn<'_> {
         self.work_queue.pop_front()
     }
 
-    /// Opens a watch. Because the lock is held, no change is lost between initial and later events.
+    /// Opens a watch. The store lock is held, so that no change between the initial and the later events is lost.
     ///
     /// Fails if the log does not reach back far enough. The error contains the id of the watch.
     pub(crate) fn watch(
@@ -367,8 +369,9 @@ impl Txn<'_> {
         Ok(watcher)
     }
 
-    pub(crate) fn in_namespace(&self, kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
-        namespace_range(&self.state.tables[kind.table_index()].objects, Some(namespace))
+    /// The objects of a resource in one namespace or, without a namespace, in all of them.
+    pub(crate) fn in_namespace(&self, kind: &Kind, namespace: Option<&str>) -> Vec<Arc<Object>> {
+        namespace_range(&self.state.tables[kind.table_index()].objects, namespace)
             .map(|(_, object)| object.clone())
             .collect()
     }
@@ -398,7 +401,7 @@ impl Txn<'_> {
     }
 
     pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
-        let (table_index, key) = self.state.expiry.next(Instant::now())?;
+        let (table_index, key) = self.state.expiry.next_expired(Instant::now())?;
         Some((
             self.api().catalogue.find_by_table_index(table_index)?.clone(),
             key,

@@ -8,7 +8,7 @@ use super::history::{Log, Transition, namespace_and_name};
 use super::selection::Selection;
 use crate::fault_injection::RuleId;
 use crate::kinds::Kind;
-use crate::object::{Object, Objects, namespace_range};
+use crate::object::{Objects, key_prefix, range_from};
 use crate::observe::{Change, Event, WatchEnd};
 use crate::store::activity::{Activity, ActivityGuard};
 use parking_lot::Mutex;
@@ -27,7 +27,7 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// Where the events of a watch start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Start with the current state as ADDED events, followed by changes.
+    /// Start with the current objects as ADDED events, followed by changes.
     State,
     /// Start with the changes after this revision.
     After(u64),
@@ -40,25 +40,25 @@ pub(crate) struct Watcher {
     pub(crate) client: Arc<str>,
     pub(crate) kind: Kind,
     pub(super) selection: Selection,
-    /// Changes up to this revision are not enqueued: the initial events cover them.
+    /// Changes up to and including this revision are not enqueued, because the initial events contain them.
     pub(super) after: u64,
     /// Maximum number of events in the queue.
     pub(super) limit: usize,
     pub(super) inbox: Mutex<Inbox>,
 }
 
-/// Events that the watch has not sent yet.
+/// Events of a watch that its connection has not accepted yet.
 pub(super) struct Inbox {
     head: InitialEvents,
     queue: VecDeque<QueuedEvent>,
     queue_bytes: usize,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
-    /// Held until the initial events are sent, so that the server does not count as idle before.
+    /// Makes the server count as busy until the initial events are sent.
     starting: Option<ActivityGuard>,
     /// Set while a fault rule pauses delivery. Paused events do not count as unfinished work: the server can be idle.
     held: Option<WatchHold>,
-    /// Number of events to deliver before the watch ends; `None` without such a limit.
+    /// Number of events to deliver before a fault rule ends the watch; `None` if no rule ends it.
     left: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ struct WatchHold {
     until: Option<Instant>,
 }
 
-/// The events to send before the queue.
+/// The initial events of a watch, which are sent before the queued changes.
 pub(super) enum InitialEvents {
     State {
         objects: Objects,
@@ -79,24 +79,24 @@ pub(super) enum InitialEvents {
         log: Log,
         last: u64,
     },
-    /// The initial state is sent; the bookmark at its end is not.
+    /// All initial objects are sent; the bookmark that marks their end is not sent yet.
     Complete,
     Done,
 }
 
-/// Events that a watcher returns, or its state if it has none.
+/// What `take_batch` returns: events, or the reason why there are none.
 pub(crate) enum Batch {
     /// Events in order. After sending them, the reader reports their delivery and subtracts `counted` from `Activity`.
     Events {
         events: Vec<QueuedEvent>,
-        /// How many of the events count as unfinished work.
+        /// How many of `events` count as unfinished work.
         counted: usize,
     },
-    /// The initial state is complete, at this revision. Returned once by a watch that starts with the current state.
+    /// All initial objects are sent, at this revision. Returned once by a watch that starts with the current state.
     Complete(u64),
-    /// There is no event yet; the waker is stored.
+    /// No event can be sent now. The waker of the reader is stored.
     Pending,
-    /// A fault rule pauses delivery until this time; the waker is stored.
+    /// A fault rule pauses delivery until this time. The waker of the reader is stored.
     Held(Instant),
     /// The watch was closed.
     Closed(WatchEnd),
@@ -129,7 +129,7 @@ impl Watcher {
         inbox.waker.take()
     }
 
-    /// Ends the watch after this number of further events.
+    /// Ends the watch after the delivery of `events` more events.
     pub(super) fn end_after(&self, events: usize, activity: &Activity) {
         self.inbox.lock().left = Some(events);
         if events == 0 {
@@ -147,7 +147,7 @@ impl Watcher {
         }
     }
 
-    /// Pauses delivery until `release` is called, or until a time.
+    /// Pauses delivery until `resume_delivery` is called for the fault rule `rule`, or until the time `until`.
     pub(super) fn pause_delivery(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_none() {
@@ -158,7 +158,7 @@ impl Watcher {
         inbox.wake();
     }
 
-    /// Resumes delivery if this rule paused it.
+    /// Resumes delivery if the fault rule `rule` paused delivery.
     pub(super) fn resume_delivery(&self, rule: RuleId, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_some_and(|held| held.rule == rule) {
@@ -199,7 +199,7 @@ impl Watcher {
         batch
     }
 
-    /// Whether all events are sent.
+    /// Whether all events are sent and no fault rule pauses delivery.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
         inbox.queue.is_empty() && matches!(inbox.head, InitialEvents::Done) && inbox.held.is_none()
@@ -268,8 +268,8 @@ impl Inbox {
         self.wake();
     }
 
-    /// Empties the queue and returns the number of dropped events that counted as unfinished work. Also drops the initial events: the
-    /// stream of a closed watch exists as long as its client does not read.
+    /// Drops the queued and the initial events, because the stream of a closed watch exists as long as its client does not read. Returns the
+    /// number of dropped events that counted as unfinished work.
     fn discard(&mut self) -> usize {
         self.advance_initial_events(InitialEvents::Done);
         self.queue_bytes = 0;
@@ -295,7 +295,7 @@ impl Inbox {
     }
 
     /// The next batch of initial events; `None` once all are sent. A batch ends after `most` examined objects, however few of them match,
-    /// because writers wait for this lock.
+    /// because writers wait for the lock of the inbox.
     fn take_initial_events(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let (mut events, mut bytes) = (Vec::new(), 0);
         let next = match &mut self.head {
@@ -305,7 +305,10 @@ impl Inbox {
                 return Some(Batch::Complete(now));
             }
             InitialEvents::State { objects, last } => {
-                let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
+                let namespace = selection.namespace.as_deref();
+                let first = || Bound::Included(key_prefix(namespace).into());
+                let start = last.clone().map_or_else(first, Bound::Excluded);
+                let mut rest = range_from(objects, namespace, start);
                 for (key, object) in rest.by_ref().take(most) {
                     *last = Some(key.clone());
                     if selection.matches(key, object) {
@@ -352,23 +355,10 @@ impl Inbox {
     }
 }
 
-/// The objects after the key `last`, in one namespace or in all.
-fn after_key<'a>(
-    objects: &'a Objects,
-    namespace: Option<&str>,
-    last: Option<&Arc<str>>,
-) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + 'a> {
-    let Some(last) = last else {
-        return Box::new(namespace_range(objects, namespace));
-    };
-    let prefix = namespace.map(|n| format!("{n}/")).unwrap_or_default();
-    let rest = objects.range((Bound::Excluded(last.clone()), Bound::Unbounded));
-    Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Object;
     use serde_json::json;
 
     fn event(bytes: usize) -> QueuedEvent {

@@ -47,7 +47,7 @@ impl Watchers {
         }
     }
 
-    /// All watches that may select an object.
+    /// All watches that may select the object with this namespace and name.
     pub(super) fn watches_of_object<'a>(
         &'a self,
         namespace: &str,

@@ -25,7 +25,7 @@ pub(crate) struct Block {
 /// A line of `types.txt`: one field of a type.
 pub(crate) struct Line {
     pub(crate) number: u32,
-    /// The JSON name, followed by `?` or `??` if JSON omits zero values of the member.
+    /// The JSON name of the field, followed by `?` or `??` if JSON omits zero values.
     pub(crate) member: &'static str,
     /// The type of the field, with the prefixes for lists, maps and pointers.
     pub(crate) of: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Notes {
     pub(crate) description: &'static str,
 }
 
-/// One column, by type and field. Contains no empty texts. The field name is empty for the column of the type itself.
+/// One column of the type table, by type and field. Contains no empty texts. The field name is empty for the column of the type itself.
 pub(crate) fn column(
     of: impl Fn(&Notes) -> &'static str,
 ) -> HashMap<(&'static str, &'static str), &'static str> {

@@ -43,7 +43,7 @@ pub(super) fn apply(
         DecodeError::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",
-            writer.subject(&document.value),
+            writer.configuration_title(&document.value),
             writer.version_and_kind(),
             why.text()
         )),
@@ -64,10 +64,7 @@ pub(super) fn apply(
         return insert(txn, &call.target, object);
     };
     let object = replace(txn, &call.target, &live, object, None)?;
-    Ok(Answer::Object {
-        code: 200,
-        object: to_requested_version(kind, object),
-    })
+    Ok(Answer::object(200, to_requested_version(kind, object)))
 }
 
 /// Rejects an applied configuration that contains a uid if the object does not exist.
@@ -85,7 +82,7 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     ))
 }
 
-/// Checks for duplicate fields and returns them as warnings or an error. Any other strict-decoding error makes an apply fail in all modes.
+/// Returns duplicate fields as warnings or an error. Any other strict-decoding error makes an apply fail with any `fieldValidation`.
 fn check_duplicates(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
     match validation {
         FieldValidation::Ignore => Ok(&[]),

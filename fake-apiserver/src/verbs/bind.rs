@@ -16,7 +16,7 @@ const BOUND: GroupResource<'static> = GroupResource {
     kind: "pods/binding",
 };
 
-/// Creates pods/NAME/binding.
+/// Handles a create request for pods/NAME/binding.
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let binding = subresource_body::read(txn, call, &BINDING, None)?;
     let binding = subresource_body::admit(txn, call, &BINDING, binding)?;
@@ -29,7 +29,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     bind_to_node(txn, call, target, &binding)
 }
 
-/// Creates `bindings`: the body names the pod. The uid in the body is ignored, so the Binding applies to any pod with this name.
+/// Handles a create request for `bindings`, whose body names the pod. The uid in the body is ignored: any pod with this name is bound.
 pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut binding = subresource_body::read(txn, call, &BINDING, None)?;
     metadata::set(&mut binding, "uid", None);
@@ -67,7 +67,7 @@ fn bind_to_node(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value
     refuse_bound(&pod, node)?;
     pod["spec"]["nodeName"] = node.into();
     for field in ["annotations", "labels"] {
-        for (key, value) in json::pairs(&binding["metadata"][field]) {
+        for (key, value) in json::string_members(&binding["metadata"][field]) {
             json::member(&mut pod["metadata"], field).insert(key.to_owned(), value.into());
         }
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// A request for a resource, with everything that a verb needs from it.
+/// A request for a resource, with all data that a verb needs from the request.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) user: Arc<User>,
@@ -27,7 +27,7 @@ pub(crate) struct Call {
     pub(crate) began: Instant,
     /// The `User-Agent` header.
     pub(crate) agent: String,
-    /// The revision at which the request reads the state, if a fault rule makes it read an old state.
+    /// The old revision at which the request reads objects, if a fault rule makes the request read an old state.
     pub(crate) stale: Option<u64>,
 }
 
@@ -45,11 +45,11 @@ pub(crate) enum Payload {
     None,
     /// An object, or options such as `DeleteOptions`.
     Object(Document),
-    /// A patch, or its parse error.
+    /// The format of a patch, and the parsed patch or its parse error.
     Patch(Patch, Result<Document, String>),
-    /// The configuration of a server-side apply, with its first duplicate field; or the parse error.
+    /// The applied configuration of a server-side apply, or its parse error.
     Apply(Result<Document, String>),
-    /// No body: the client requests an upgrade to another protocol.
+    /// No body: the client requests an upgrade to another protocol, such as WebSocket.
     Upgrade,
 }
 
@@ -65,20 +65,26 @@ pub(crate) enum Patch {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
-/// What a verb returns if it succeeds.
+/// The result of a verb that succeeds.
 pub(crate) enum Answer {
     /// An object in the version of the requested resource.
     Object {
         code: u16,
         object: Arc<Object>,
     },
-    /// A success that returns no object.
+    /// A `Status` that reports success, such as the Status of a deletion.
     Status(Status),
-    /// A success with an empty body.
+    /// A success response with an empty body.
     Nothing,
     /// A list whose page is read from a snapshot after the store lock was released.
     List(ListPlan),
     Watch(WatchPlan),
+}
+
+impl Answer {
+    pub(crate) fn object(code: u16, object: Arc<Object>) -> Self {
+        Self::Object { code, object }
+    }
 }
 
 /// A validated list request.
@@ -87,7 +93,7 @@ pub(crate) struct ListPlan {
     pub(crate) snapshot: Snapshot,
     pub(crate) selection: Selection,
     pub(crate) limit: usize,
-    /// Start of the page: a storage key, without the namespace if only one namespace is listed.
+    /// First storage key of the page, inclusive; without the namespace if only one namespace is listed. `None` for the first page.
     pub(crate) after: Option<String>,
 }
 
@@ -119,10 +125,10 @@ impl WatchPlan {
     }
 }
 
-/// The result of a request with its warnings.
+/// The result of a request, with the warnings for the client.
 pub(crate) struct Reply {
     pub(crate) outcome: Result<Answer, Status>,
-    /// Texts for `Warning` headers.
+    /// Texts for the `Warning` headers of the response.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -207,7 +213,7 @@ impl Params {
     /// Parses a query string. Ignores empty pairs, which some clients send. Like Go, drops pairs that contain a semicolon, which used to be
     /// a separator.
     pub(crate) fn parse(query: &str) -> Self {
-        // Like Go, ignores pairs that cannot be decoded.
+        // Like Go, ignores query parameters that cannot be decoded.
         let pairs = query
             .split('&')
             .filter(|pair| !pair.contains(';') && is_escaped(pair));
@@ -220,7 +226,7 @@ impl Params {
         )
     }
 
-    /// The first value of a parameter. Empty if it is missing.
+    /// The first value of a query parameter; empty if the parameter is missing.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0
             .iter()
@@ -236,7 +242,7 @@ impl Params {
             .collect()
     }
 
-    /// Parses a boolean like kube-apiserver: a parameter that is present is true, except for forms of `0` and `false`. `None` if absent.
+    /// Parses a boolean query parameter like kube-apiserver: true unless the value is a form of `0` or `false`. `None` if absent.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
         Some(!matches!(
@@ -245,7 +251,7 @@ impl Params {
         ))
     }
 
-    /// Parses an integer; `None` if the parameter is absent.
+    /// Parses an integer query parameter; `None` if the parameter is absent.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some((_, text)) = self.0.iter().find(|(key, _)| key == name) else {
             return Ok(None);

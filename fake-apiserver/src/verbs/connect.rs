@@ -28,7 +28,7 @@ const ADDRESS_TYPES: [&str; 5] = [
     "ExternalIP",
 ];
 
-/// The resource in the 404 error if the node of a pod does not exist.
+/// The resource that the 404 error names if the node of a pod does not exist.
 const PODS: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods",
@@ -42,7 +42,7 @@ pub(super) fn connect(txn: &Txn<'_>, call: &Call, what: Subresource) -> Result<A
     }
 }
 
-/// Returns the log of a container: an error, or an empty log if the pod is not scheduled.
+/// Handles a request for the log of a container: returns an error, or an empty log if the pod is not scheduled.
 fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let pod = existing(txn, call)?;
     let container = container(pod.value(), call)?;
@@ -61,7 +61,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// Handles exec, attach and port-forward.
+/// Handles exec, attach and port-forward requests for a pod.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
     // WebSocket connections start with a GET, but require permission to `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
     require_create_permission(txn, &call.target)?;
@@ -146,7 +146,7 @@ fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Addr
 fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let named = ProxyTarget::parse(call.target.name()).ok_or_else(|| {
-        let (kind, name) = (kind.singular, call.target.name());
+        let (kind, name) = (kind.singular(), call.target.name());
         Status::bad_request(format!("invalid {kind} request {name:?}"))
     })?;
     if *kind == NODE {
@@ -196,7 +196,7 @@ impl<'a> ProxyTarget<'a> {
     }
 }
 
-/// The error of proxying to an address where nothing listens. Some addresses are rejected without dialling, as in kube-apiserver.
+/// The error of a proxy request to an address where nothing listens. Like kube-apiserver, rejects some addresses without dialling.
 fn unreachable(address: &Address) -> Status {
     let is_allowed = match address.host.parse() {
         Ok(ip) => ip::is_global_unicast(ip),

@@ -28,7 +28,7 @@ pub(super) struct ContinueToken {
     v: String,
     /// Revision of the list; -1 continues with the current state.
     pub(super) rv: i64,
-    /// Start of the next page: a storage key, without the namespace if only one namespace is listed.
+    /// First storage key of the next page, inclusive; without the namespace if only one namespace is listed.
     pub(super) start: String,
 }
 
@@ -38,7 +38,7 @@ impl ContinueToken {
         Self {
             v: TOKEN_VERSION.to_owned(),
             rv,
-            // The smallest key after `last`.
+            // The smallest key that sorts after `last`.
             start: format!("{last}\0"),
         }
     }

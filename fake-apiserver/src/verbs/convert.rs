@@ -61,10 +61,7 @@ impl Answer {
             Self::Object { code, object }
                 if kind.conversion().is_some() && object.value()["kind"] == kind.kind =>
             {
-                Self::Object {
-                    code,
-                    object: to_requested_version(kind, object),
-                }
+                Self::object(code, to_requested_version(kind, object))
             }
             other => other,
         }
@@ -108,7 +105,7 @@ pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) 
 }
 
 /// Enqueues a conversion, and returns the internal error that aborts the verb until the conversion is complete. If an earlier conversion
-/// failed, returns its error instead.
+/// failed, returns the error of that conversion.
 fn await_conversion(txn: &mut Txn<'_>, enqueue: impl FnOnce(&mut AdmissionSession)) -> Status {
     let Some(session) = txn.admission.as_mut() else {
         return Status::internal("the CRD of the resource has just changed; send the request again");
@@ -118,7 +115,7 @@ fn await_conversion(txn: &mut Txn<'_>, enqueue: impl FnOnce(&mut AdmissionSessio
     }
     enqueue(session);
     Status::internal(
-        "the request waits for a conversion; this internal error must never reach a client, so this is a bug",
+        "the request waits for an object conversion; a client that receives this internal error found a bug",
     )
 }
 

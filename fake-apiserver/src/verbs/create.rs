@@ -10,7 +10,7 @@ use super::decode::{decode, nullify_empties};
 use super::dynamic_admission::WriteAdmission;
 use super::generate::generate_name;
 use super::options::WriteOptions;
-use super::write::{begin_write, setting};
+use super::write::{begin_write, strategy_context};
 use super::{admission, escalation};
 use crate::kinds::{Generation, Kind, StrategyContext, forbid_privileged};
 use crate::machinery::error_list::ErrorList;
@@ -52,21 +52,21 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     insert(txn, &call.target, object)
 }
 
-/// Creates the object; its managedFields are already set.
+/// The steps of a create after managedFields is set: admits, validates and stores the object.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
     let write = WriteAdmission::create(target);
     write.mutate(txn, &mut object, |txn, object| {
         admission::admit(txn, target, object)
     })?;
-    // A webhook may have changed the namespace.
+    // A mutating webhook may have changed or removed the namespace of the object.
     set_namespace(kind, target.namespace.as_deref(), &mut object)?;
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     begin_write(txn, kind, &mut object, None)?;
     escalation::check(txn, target, None, &object)?;
     let submitted = restore_empties(&object, &std::mem::take(&mut txn.empties));
-    let warnings = validate(kind, &submitted, &setting(txn))?;
+    let warnings = validate(kind, &submitted, &strategy_context(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::validate(txn, target, &object, None)?;
@@ -93,10 +93,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     if kind.end.is_some() {
         txn.enqueue_work(ControllerWork::NamespaceCreated(key));
     }
-    Ok(Answer::Object {
-        code: 201,
-        object: to_requested_version(kind, object),
-    })
+    Ok(Answer::object(201, to_requested_version(kind, object)))
 }
 
 /// Rejects the creation of a custom resource while its CRD is being deleted.
@@ -130,11 +127,11 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
         metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
-    (validated.hooks.create)(object, &setting(txn));
+    (validated.hooks.create)(object, &strategy_context(txn));
     Ok(())
 }
 
-/// The object with its empty lists and maps restored: some validation distinguishes an empty from an absent value.
+/// The object with its empty lists and maps restored, because some validation distinguishes an empty from an absent value.
 fn restore_empties<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     let mut object = Cow::Borrowed(object);
     if !empties.is_empty() {
@@ -143,7 +140,7 @@ fn restore_empties<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     object
 }
 
-/// Validates a new object and returns warnings.
+/// Validates a new object. Returns warnings for the client, or the validation errors.
 fn validate(kind: &Kind, object: &Value, setting: &StrategyContext<'_>) -> Result<Vec<String>, Status> {
     let mut errors = ErrorList::default();
     let warnings = match kind.defined() {
@@ -162,15 +159,9 @@ fn validate(kind: &Kind, object: &Value, setting: &StrategyContext<'_>) -> Resul
     (kind.hooks.validate)(object, &mut errors);
     forbid_privileged(kind, object, setting.options, &mut errors);
     (kind.hooks.validate_create)(object, &mut errors);
-    if errors.is_empty() {
-        Ok(warnings)
-    } else {
-        Err(Status::invalid(
-            kind.in_storage_version().group_kind(),
-            metadata::text(object, "name"),
-            errors,
-        ))
-    }
+    let subject = kind.in_storage_version().group_kind();
+    Status::refuse_invalid(subject, metadata::text(object, "name"), errors)?;
+    Ok(warnings)
 }
 
 fn already_exists_error(kind: &Kind, object: &Value, present: &Object) -> Status {

@@ -42,7 +42,7 @@ pub(super) fn decode(
     })
 }
 
-/// Prunes and defaults a stored object by the current schema of its version. `None` if this changes nothing.
+/// Prunes and defaults a stored object by the current schema of its version. `None` if the object does not change.
 pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     let version = json::string(object, "apiVersion");
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
@@ -56,7 +56,7 @@ pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     (changed != *object).then_some(changed)
 }
 
-/// Checks that the body has a kind and the apiVersion of the request.
+/// Checks that the body has a kind, and the apiVersion to which the request was sent.
 fn check_type(kind: &Kind, object: &Value) -> Result<(), DecodeError> {
     if json::string(object, "kind").is_empty() {
         let why = format!("Object 'Kind' is missing in '{object}'");
@@ -78,10 +78,10 @@ pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     added.retain(|finalizer| !before.contains(finalizer));
     added.sort_unstable();
     added.dedup();
-    added.into_iter().flat_map(about_finalizer).collect()
+    added.into_iter().flat_map(finalizer_warnings).collect()
 }
 
-fn about_finalizer(finalizer: &str) -> Vec<String> {
+fn finalizer_warnings(finalizer: &str) -> Vec<String> {
     let mut messages = names::qualified_name(finalizer);
     if !finalizer.contains('/') && !metadata::is_standard_finalizer(finalizer) {
         let path = if finalizer.contains('.') {

@@ -33,7 +33,7 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: NullHandling) -> Re
         duplicates,
         source,
     } = document;
-    // Larger bodies are not searched for positions, because the search delays other requests that wait for the store lock.
+    // Bodies above the limit are not searched for positions, because the search delays other requests that wait for the store lock.
     let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
     check_type(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
@@ -113,7 +113,7 @@ fn check_type(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
             "a JSON object is expected",
         )));
     };
-    // Drops kind and apiVersion if they are empty: then they count as missing.
+    // Drops kind and apiVersion if they are empty, because empty values count as missing.
     members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")

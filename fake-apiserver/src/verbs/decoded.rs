@@ -15,11 +15,11 @@ pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// Strict-decoding errors: unknown and duplicate fields.
     pub(crate) strict_errors: Vec<String>,
-    /// Lists and maps that were sent empty.
+    /// Lists and maps that the client sent empty.
     pub(crate) empties: Vec<Empty>,
 }
 
-/// Why a document could not be decoded as its kind.
+/// Why a document could not be decoded as an object of its kind.
 pub(crate) enum DecodeError {
     /// The document has the expected kind in another version.
     Version(Status),
@@ -33,7 +33,7 @@ pub(crate) enum DecodeError {
     },
     /// The document does not match the schema of its kind.
     Form(FormError),
-    /// An embedded object has invalid `metadata`.
+    /// An object in a field with `x-kubernetes-embedded-resource` has an invalid apiVersion, kind or `metadata`.
     EmbeddedObject(Box<EmbeddedObjectError>),
 }
 
@@ -83,7 +83,7 @@ impl DecodeError {
     }
 }
 
-/// The message for an invalid embedded object.
+/// The message for an invalid object in a field with `x-kubernetes-embedded-resource`.
 fn embedded_object_error(unfit: &EmbeddedObjectError) -> String {
     format!("{}: Invalid value: {}: {}", unfit.path, unfit.value, unfit.why)
 }

@@ -17,7 +17,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = options.dry_run;
     let (kind, name) = (&call.target.kind, call.target.name());
     if kind.undeletable.contains(&name) {
-        let why = format!("this {} may not be deleted", kind.singular);
+        let why = format!("this {} may not be deleted", kind.singular());
         return Err(Status::forbidden(kind.group_resource(), name, &why));
     }
     let old = existing(txn, call)?;
@@ -31,7 +31,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let (kind, selection) = (&call.target.kind, selection(call)?);
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
-    let limit = list::limit(&call.params)?;
+    let limit = list::page_size(&call.params)?;
     let (snapshot, after) = list::snapshot(txn, call)?;
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection, after.as_deref())
         .take(limit)

@@ -15,6 +15,7 @@ const DELETE_OPTIONS: &str = "DeleteOptions";
 const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
 
 /// `DeleteOptions` from the request body or, without a body, from the query.
+#[derive(Default)]
 pub(super) struct DeleteOptions {
     pub(super) grace_seconds: Option<i64>,
     pub(super) propagation: Option<&'static str>,
@@ -29,19 +30,14 @@ pub(super) struct DeleteOptions {
 
 impl DeleteOptions {
     /// Options without grace period, propagation policy and preconditions.
-    pub(super) fn plain(dry_run: bool) -> Self {
+    pub(super) fn without_preconditions(dry_run: bool) -> Self {
         Self {
-            grace_seconds: None,
-            propagation: None,
-            is_silent: false,
-            is_cascading: false,
-            uid: None,
-            revision: None,
             dry_run,
+            ..Self::default()
         }
     }
 
-    /// Parses the body or, without a body, the query.
+    /// Parses `DeleteOptions` from the request body or, without a body, from the query.
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
         let body = match body {
             Value::Null => Self::of_query(params)?,
@@ -97,9 +93,7 @@ impl DeleteOptions {
         let dry_run = json::texts(&body["dryRun"]);
         let mut errors = propagation_errors(policy, orphan);
         validate_dry_run(&dry_run, &mut errors);
-        if !errors.is_empty() {
-            return Err(Status::invalid(options_resource(DELETE_OPTIONS), "", errors));
-        }
+        Status::refuse_invalid(options_resource(DELETE_OPTIONS), "", errors)?;
         let propagation = match (policy, orphan) {
             (Some("Foreground"), _) => Some(FOREGROUND),
             (Some("Orphan"), _) | (None, Some(true)) => Some(ORPHAN),

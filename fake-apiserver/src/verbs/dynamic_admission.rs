@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The create or update that is admitted: operation, target and stored object.
+/// A create or update for which admission is called: operation, target and stored object.
 pub(super) struct WriteAdmission<'a> {
     pub(super) target: &'a Target,
     pub(super) operation: Operation,
@@ -107,7 +107,7 @@ impl<'a> WriteAdmission<'a> {
         Ok(true)
     }
 
-    /// Runs mutating policies and webhooks. After a first round `before`, runs only the policies and webhooks due for reinvocation.
+    /// Runs all mutating policies and webhooks or, after the round `before`, only the policies and webhooks due for reinvocation.
     fn run_round(
         &self,
         txn: &mut Txn<'_>,
@@ -171,7 +171,7 @@ pub(super) fn validate_request(txn: &mut Txn<'_>, request: AdmissionRequest) -> 
     }
 }
 
-/// Result of one round of mutating admission.
+/// Result of calling all due mutating policies and webhooks once.
 #[derive(Default)]
 struct Round {
     policies: Reinvocations<String>,
@@ -180,22 +180,13 @@ struct Round {
 }
 
 /// Policies or webhooks to reinvoke, identified by `T`.
+#[derive(Default)]
 struct Reinvocations<T> {
     result: Value,
     /// Reinvoked because a later policy or webhook of the round changed the object.
     always: BTreeSet<T>,
-    /// Reinvoked only if the object has changed since the round.
+    /// Reinvoked only if the object now differs from `result`.
     if_changed: BTreeSet<T>,
-}
-
-impl<T> Default for Reinvocations<T> {
-    fn default() -> Self {
-        Self {
-            result: Value::Null,
-            always: BTreeSet::new(),
-            if_changed: BTreeSet::new(),
-        }
-    }
 }
 
 impl<T: Clone + Ord> Reinvocations<T> {
@@ -256,6 +247,6 @@ pub(super) fn matches_webhook(txn: &Txn<'_>, request: &AdmissionRequest) -> bool
 /// Internal error that aborts a verb until webhooks have responded. Clients never receive it.
 pub(super) fn pending_error() -> Status {
     Status::internal(
-        "the request waits for the response of a webhook; this internal error must never reach a client, so this is a bug",
+        "the request waits for a webhook response; a client that receives this internal error found a bug",
     )
 }

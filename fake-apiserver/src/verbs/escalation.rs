@@ -135,7 +135,7 @@ impl Grantor<'_, '_> {
     fn check_granted(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
         let count = wanted
             .iter()
-            .map(PolicyRule::part_count)
+            .map(PolicyRule::permission_count)
             .fold(0, usize::saturating_add);
         if count > PARTS_MAX {
             let why = format!(
@@ -145,7 +145,7 @@ impl Grantor<'_, '_> {
         }
         let (own, failure) = self.txn.rules_for(self.user, namespace);
         let mut missing = Missing::new();
-        for part in wanted.iter().flat_map(PolicyRule::parts) {
+        for part in wanted.iter().flat_map(PolicyRule::single_permissions) {
             if !own.iter().any(|rule| rule.covers(&part)) {
                 let verbs = missing.entry((part.groups, part.resources, part.names, part.paths));
                 verbs.or_default().extend(part.verbs);
@@ -181,12 +181,12 @@ impl Grantor<'_, '_> {
     }
 }
 
-/// Missing verbs, grouped by API groups, resources, names and paths.
+/// Verbs that the user lacks, grouped by API groups, resources, names and paths.
 type Missing = BTreeMap<(Vec<String>, Vec<String>, Vec<String>, Vec<String>), Vec<String>>;
 
 impl PolicyRule {
-    /// Number of single permissions in the rule. Each is one verb on one resource or path.
-    fn part_count(&self) -> usize {
+    /// Number of single permissions in the rule: each combination of one verb with one resource or path.
+    fn permission_count(&self) -> usize {
         let names = self.names.len().max(1);
         let things = [self.groups.len(), self.resources.len(), names];
         let things = things.into_iter().fold(1, usize::saturating_mul);
@@ -195,8 +195,8 @@ impl PolicyRule {
             .saturating_mul(things.saturating_add(self.paths.len()))
     }
 
-    /// Splits the rule into single permissions. Each is one verb on one resource or path.
-    fn parts(&self) -> impl Iterator<Item = Self> {
+    /// Splits the rule into single permissions: each combination of one verb with one resource or path.
+    fn single_permissions(&self) -> impl Iterator<Item = Self> {
         let one = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
         for verb in &self.verbs {

@@ -34,7 +34,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         ));
     }
     let mut options = eviction["deleteOptions"].clone();
-    // The apiVersion and kind of the delete options are implied here and ignored if sent.
+    // An Eviction implies the apiVersion and kind of its delete options, so sent values are ignored.
     for name in ["apiVersion", "kind"] {
         json::assign(&mut options, name, Value::Null);
     }
@@ -83,7 +83,7 @@ fn is_protected(pod: &Value) -> bool {
     !["Succeeded", "Failed", "Pending"].contains(&phase) && !metadata::is_deleting(pod)
 }
 
-/// Consumes one disruption of the pod's PodDisruptionBudget, if it has one.
+/// Consumes one allowed disruption of the PodDisruptionBudget that selects the pod, if any.
 fn consume_disruption(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let budgets = budgets(txn, pod.value());
     let [budget] = budgets.as_slice() else {
@@ -103,7 +103,7 @@ fn consume_disruption(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
             return Ok(());
         }
     }
-    check(budget, healthy, desired)?;
+    check_budget(budget, healthy, desired)?;
     let mut changed = budget.value().clone();
     changed["status"]["disruptionsAllowed"] = json!(count("disruptionsAllowed") - 1);
     if count("disruptionsAllowed") == 1 {
@@ -130,7 +130,7 @@ fn consume_disruption(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
+fn check_budget(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
     let name = metadata::text(budget.value(), "name");
     let status = &budget.value()["status"];
     let generation = budget.value()["metadata"]["generation"]
@@ -138,7 +138,7 @@ fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
         .unwrap_or_default();
     if status["observedGeneration"].as_i64().unwrap_or_default() < generation {
         let why = format!("The disruption budget {name} is still being processed by the server.");
-        return Err(refusal(why, RETRY_SECONDS));
+        return Err(too_many_requests(why, RETRY_SECONDS));
     }
     let forbidden = |why: &str| Status::forbidden(POD_DISRUPTION_BUDGET.group_resource(), name, why);
     let allowed = status["disruptionsAllowed"].as_i64().unwrap_or_default();
@@ -156,13 +156,13 @@ fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
     if allowed == 0 {
         let why =
             format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently");
-        return Err(refusal(why, 0));
+        return Err(too_many_requests(why, 0));
     }
     Ok(())
 }
 
-/// A 429 error; with Retry-After if `retry_after_seconds` is not 0.
-fn refusal(why: String, retry_after_seconds: u32) -> Status {
+/// A 429 response; with Retry-After if `retry_after_seconds` is not 0.
+fn too_many_requests(why: String, retry_after_seconds: u32) -> Status {
     let cause = Cause {
         reason: "DisruptionBudget",
         message: why,
@@ -186,7 +186,7 @@ fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
         !selector.is_null()
             && LabelSelector::from_object(selector).is_some_and(|selector| selector.matches(pod))
     };
-    txn.in_namespace(&POD_DISRUPTION_BUDGET, metadata::text(pod, "namespace"))
+    txn.in_namespace(&POD_DISRUPTION_BUDGET, Some(metadata::text(pod, "namespace")))
         .into_iter()
         .filter(|budget| selects(budget.value()))
         .collect()

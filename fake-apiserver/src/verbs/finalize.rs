@@ -31,20 +31,11 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
         errors.invalid_all(&field, finalizer, names::qualified_name(finalizer));
         metadata::validate_core_finalizer(finalizer, &["kubernetes"], field, &mut errors);
     }
-    if !errors.is_empty() {
-        return Err(Status::invalid(
-            NAMESPACE.group_kind(),
-            call.target.name(),
-            errors,
-        ));
-    }
+    Status::refuse_invalid(NAMESPACE.group_kind(), call.target.name(), errors)?;
     json::assign(&mut object, "status", old.value()["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);
     restore_system_fields(&mut object, old.value());
     write.validate(txn, &object)?;
     let object = store(txn, &call.target, &old, object)?;
-    Ok(Answer::Object {
-        code: 200,
-        object: to_requested_version(&NAMESPACE, object),
-    })
+    Ok(Answer::object(200, to_requested_version(&NAMESPACE, object)))
 }

@@ -22,7 +22,7 @@ pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) 
     let namespace = metadata::text(object, "namespace").to_owned();
     let base: String = base.chars().take(GENERATED_BASE).collect();
     for _ in 0..GENERATE_ATTEMPTS {
-        let name = format!("{base}{}", suffix(txn));
+        let name = format!("{base}{}", random_suffix(txn));
         let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
         metadata::set(object, "name", Some(name.into()));
         if free {
@@ -32,7 +32,7 @@ pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) 
 }
 
 /// Five random characters, the end of a generated name.
-pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
+pub(super) fn random_suffix(txn: &mut Txn<'_>) -> String {
     (0..GENERATED_SUFFIX)
         .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
         .collect()

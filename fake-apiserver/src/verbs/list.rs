@@ -11,7 +11,7 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options_resource};
-use crate::object::{Object, Objects, namespace_range, split_key};
+use crate::object::{Object, Objects, key_prefix, range_from, split_key};
 use crate::request::Verb;
 use crate::store::{Selection, Snapshot, Txn};
 use std::ops::Bound;
@@ -24,13 +24,13 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         kind: call.target.kind.clone(),
         snapshot,
         selection,
-        limit: limit(&call.params)?,
+        limit: page_size(&call.params)?,
         after,
     }))
 }
 
 /// The page size. Ignored with resourceVersion 0: kube-apiserver then returns the whole list from its watch cache.
-pub(super) fn limit(params: &Params) -> Result<usize, Status> {
+pub(super) fn page_size(params: &Params) -> Result<usize, Status> {
     let limit = params
         .number("limit")?
         .filter(|_| params.get("resourceVersion") != "0");
@@ -38,7 +38,7 @@ pub(super) fn limit(params: &Params) -> Result<usize, Status> {
     Ok(limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX))
 }
 
-/// The requested state, and the key at which the page starts.
+/// The objects at the requested revision, and the storage key at which the page starts.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = &call.target.kind;
     let token = call.params.get("continue");
@@ -75,8 +75,8 @@ fn uncompacted_snapshot(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Sna
     found.filter(|_| !txn.is_compacted(revision))
 }
 
-/// Whether a list requires exactly this revision: with `resourceVersionMatch=Exact`, and as legacy behaviour for lists with a limit and for
-/// deletecollection.
+/// Whether a list requires exactly the revision `requested`: with `resourceVersionMatch=Exact`, and as legacy behaviour for lists with a
+/// limit and for deletecollection.
 fn is_exact(call: &Call, requested: u64) -> bool {
     let params = &call.params;
     let is_limited =
@@ -107,9 +107,9 @@ impl ListPlan {
             after,
         } = self;
         let objects = selection.narrow(&kind, snapshot.objects);
-        // Like kube-apiserver, sets `continue` if any object follows, even if none of them matches the selector. With a selector on
+        // Like kube-apiserver, sets `continue` if any object follows the page, even one that does not match the selector. With a selector on
         // `metadata.name`, only the object with this name can follow.
-        let rest = range_from(&objects, selection.namespace.as_deref(), after.as_deref());
+        let rest = range_after(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.required_value("/metadata/name");
         let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| split_key(key).1 == name));
         let mut page: Vec<Arc<Object>> = Vec::new();
@@ -129,7 +129,7 @@ impl ListPlan {
         let remaining = (more && plain).then(|| 1 + rest.count());
         let continue_token = last
             .filter(|_| more)
-            .map(|key| &key[prefix(selection.namespace.as_deref()).len()..])
+            .map(|key| &key[key_prefix(selection.namespace.as_deref()).len()..])
             .map(|key| ContinueToken::new(snapshot.revision, key).to_text());
         Listing {
             objects: page,
@@ -140,34 +140,25 @@ impl ListPlan {
     }
 }
 
-/// All selected objects in key order, starting at `after`.
+/// All selected objects in key order, from the storage key `after` on (inclusive).
 pub(super) fn selected<'a>(
     objects: &'a Objects,
     selection: &'a Selection,
     after: Option<&str>,
 ) -> impl Iterator<Item = &'a Arc<Object>> + 'a {
-    let all = range_from(objects, selection.namespace.as_deref(), after);
+    let all = range_after(objects, selection.namespace.as_deref(), after);
     all.filter(|(key, object)| selection.matches(key, object))
         .map(|(_, object)| object)
 }
 
-fn range_from<'a>(
+/// The objects of one namespace, or of all, from the key `after` within the namespace on.
+fn range_after<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
     after: Option<&str>,
-) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + 'a> {
-    let Some(after) = after else {
-        return Box::new(namespace_range(objects, namespace));
-    };
-    let prefix = prefix(namespace);
-    let start = Bound::Included(Arc::from(format!("{prefix}{after}")));
-    let rest = objects.range((start, Bound::<Arc<str>>::Unbounded));
-    Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
-}
-
-/// The start of the storage keys of a namespace; empty for all namespaces.
-fn prefix(namespace: Option<&str>) -> String {
-    namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
+    let start = format!("{}{}", key_prefix(namespace), after.unwrap_or_default());
+    range_from(objects, namespace, Bound::Included(start.into()))
 }
 
 /// Parses the selectors of a request and validates the list options in the order of kube-apiserver: numbers, combinations, field labels.
@@ -226,11 +217,7 @@ fn check_options(params: &Params) -> Result<(), Status> {
     } else {
         validate_list_options(params, &mut errors);
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Status::invalid(options_resource("ListOptions"), "", errors))
-    }
+    Status::refuse_invalid(options_resource("ListOptions"), "", errors)
 }
 
 const MATCH: &str = "resourceVersionMatch";

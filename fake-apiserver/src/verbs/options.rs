@@ -26,7 +26,7 @@ pub(super) struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Parses the options of a create or update; `of` is the kind of the options.
+    /// Parses the options of a create or update; `of` is the kind of the options, such as `CreateOptions`.
     pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
         Self::parse_common(ErrorList::default(), params, of)
     }
@@ -78,11 +78,8 @@ pub(crate) fn invalid_body_error(verb: Verb, params: &Params, why: Status) -> St
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut errors = ErrorList::default();
     validate_dry_run(values, &mut errors);
-    if errors.is_empty() {
-        Ok(!values.is_empty())
-    } else {
-        Err(Status::invalid(options_resource(of), "", errors))
-    }
+    Status::refuse_invalid(options_resource(of), "", errors)?;
+    Ok(!values.is_empty())
 }
 
 pub(super) fn validate_dry_run(values: &[&str], errors: &mut ErrorList) {
@@ -102,7 +99,7 @@ fn validate_field_manager(name: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The options of a request as in an AdmissionReview, without their kind.
+/// The options of a request as in an AdmissionReview, without `kind` and `apiVersion`.
 pub(crate) fn admission_options(call: &Call) -> Value {
     let params = &call.params;
     let mut options = match (&call.payload, call.verb) {

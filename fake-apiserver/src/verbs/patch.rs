@@ -55,10 +55,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_name(&call.target, &object)?;
     set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
-    Ok(Answer::Object {
-        code: 200,
-        object: to_requested_version(kind, object),
-    })
+    Ok(Answer::object(200, to_requested_version(kind, object)))
 }
 
 /// The object to which the patch applies, in the version of the request.
@@ -81,7 +78,7 @@ pub(super) enum ParsedPatch<'a> {
 }
 
 impl<'a> ParsedPatch<'a> {
-    /// Parses a patch. Also returns its strict-decoding errors.
+    /// Parses a patch. Returns the patch and its strict-decoding errors.
     pub(super) fn read(
         style: Patch,
         body: &'a Result<Document, String>,
@@ -124,7 +121,9 @@ impl<'a> ParsedPatch<'a> {
     fn touches_managed_fields(&self) -> bool {
         match self {
             Self::Merge(patch) | Self::Strategic(patch) => patch["metadata"].get("managedFields").is_some(),
-            Self::Json(operations) => operations.iter().any(|operation| operation.touches(MANAGERS)),
+            Self::Json(operations) => operations
+                .iter()
+                .any(|operation| operation.overlaps_path(MANAGERS)),
         }
     }
 
@@ -146,7 +145,7 @@ impl<'a> ParsedPatch<'a> {
                     StrategicPatchError::Form(text) => Status::bad_request(text),
                     StrategicPatchError::Fit(text) => Status::internal(text),
                 })?;
-                // kube-apiserver ignores changes of the type by a strategic merge patch.
+                // kube-apiserver ignores changes of apiVersion and kind by a strategic merge patch.
                 for (name, value) in identity {
                     document[name] = value;
                 }
@@ -157,13 +156,13 @@ impl<'a> ParsedPatch<'a> {
 }
 
 impl ParsedPatch<'_> {
-    /// The object that error messages contain: the whole patched object, or for a strategic merge patch the patch itself.
+    /// The text that error messages contain: the whole patched object, or for a strategic merge patch the patch itself.
     fn text_in_errors(&self, kind: &Kind, before: &Object) -> String {
         if let Self::Strategic(patch) = self {
             return go::format_map(patch);
         }
         let mut document = document_to_patch(kind, before, true);
-        // Cannot fail: the same patch was applied before.
+        // Cannot fail: the patch was applied to this object before.
         drop(self.apply(kind.object_type(), &mut document));
         document.to_string()
     }

@@ -20,7 +20,7 @@ impl VersionConversion for RequestConversion<'_> {
         match self.0.target.has_resource_kind() {
             true => from_webhook(kind, &self.0.target.kind, before, changed),
             false if changed.is_object() => Ok(changed),
-            false => Err("the policy replaced the object by a value that is not an object".to_owned()),
+            false => Err("the policy replaced the API object by a value that is no JSON object".to_owned()),
         }
     }
 }

@@ -24,10 +24,7 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
         Some(_) => read_at_old_revision(txn, call)?,
         None => existing(txn, call)?,
     };
-    Ok(Answer::Object {
-        code: 200,
-        object: to_requested_version(kind, object),
-    })
+    Ok(Answer::object(200, to_requested_version(kind, object)))
 }
 
 /// Reads the object at the old revision that a fault rule selects.

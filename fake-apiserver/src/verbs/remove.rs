@@ -12,7 +12,7 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::store::{ControllerWork, ORPHAN, Txn};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Number of objects to delete before the lock is released for other requests.
@@ -31,10 +31,7 @@ pub(super) fn remove(
         let mut object = old.value().clone();
         mark(&mut object, &txn.now);
         let marked = txn.put(kind, &target.key(), object);
-        return Ok(Answer::Object {
-            code: 200,
-            object: marked,
-        });
+        return Ok(Answer::object(200, marked));
     }
     let grace = (kind.grace)(old.value(), txn.options(), options.grace_seconds);
     let by_kind = kind.orphans_by_default.filter(|_| options.is_silent);
@@ -48,7 +45,9 @@ pub(super) fn remove(
     let has_grace_period = grace.is_some_and(|seconds| seconds > 0);
     if has_finalizers || has_grace_period || kind.end.is_some() {
         let mut object = old.value().clone();
-        add_propagation_finalizer(&mut object, propagation);
+        if let Some(finalizer) = propagation {
+            metadata::add_finalizer(&mut object, finalizer);
+        }
         set_deletion_timestamp(&mut object, grace.unwrap_or_default(), &txn.now);
         if let Some(end) = kind.end {
             end(&mut object);
@@ -62,11 +61,9 @@ pub(super) fn remove(
         if kind.end.is_some() {
             txn.enqueue_work(ControllerWork::NamespaceEnding(target.name().to_owned()));
         }
-        return Ok(Answer::Object {
-            // Legacy behaviour: the status is 202 only if the request has `orphanDependents: false`.
-            code: if options.is_cascading { 202 } else { 200 },
-            object: to_requested_version(kind, marked),
-        });
+        // Legacy behaviour: the status is 202 only if the request has `orphanDependents: false`.
+        let code = if options.is_cascading { 202 } else { 200 };
+        return Ok(Answer::object(code, to_requested_version(kind, marked)));
     }
     txn.remove(kind, &target.key());
     txn.enqueue_work(ControllerWork::deleted(old.value()));
@@ -75,30 +72,13 @@ pub(super) fn remove(
         if grace.is_some() {
             set_deletion_timestamp(&mut object, 0, &txn.now);
         }
-        return Ok(Answer::Object {
-            code: 200,
-            object: old.replace_value(object, old.revision),
-        });
+        return Ok(Answer::object(200, old.replace_value(object, old.revision)));
     }
     Ok(Answer::Status(Status::deleted(
         kind.group_resource(),
         target.name(),
         metadata::text(old.value(), "uid"),
     )))
-}
-
-/// Adds the finalizer that the propagation policy requires.
-fn add_propagation_finalizer(object: &mut Value, propagation: Option<&str>) {
-    if let Some(finalizer) = propagation
-        && !metadata::finalizers(object).contains(&finalizer)
-    {
-        let list = metadata::map_mut(object)
-            .entry("finalizers")
-            .or_insert_with(|| json!([]));
-        if let Some(list) = list.as_array_mut() {
-            list.push(finalizer.into());
-        }
-    }
 }
 
 /// Sets the deletionTimestamp of an object. If it has one already, the grace period can only become shorter.
@@ -145,7 +125,7 @@ pub(crate) fn remove_garbage(
 ) {
     let options = DeleteOptions {
         propagation,
-        ..DeleteOptions::plain(txn.dry_run)
+        ..DeleteOptions::without_preconditions(txn.dry_run)
     };
     // Deletion without preconditions cannot fail.
     drop(remove(txn, target, object, &options));
@@ -171,15 +151,9 @@ pub(super) fn remove_each(
     Ok(())
 }
 
-pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
-    let options = DeleteOptions::plain(txn.dry_run);
-    let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
-    // Deletion without preconditions cannot fail.
-    drop(remove_each(txn, kind, &objects, &options));
-}
-
-pub(crate) fn remove_all_in_namespace(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
-    let options = DeleteOptions::plain(txn.dry_run);
+/// Deletes all objects of a resource in one namespace or, without a namespace, in all of them.
+pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: Option<&str>) {
+    let options = DeleteOptions::without_preconditions(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);
     // Deletion without preconditions cannot fail.
     drop(remove_each(txn, kind, &objects, &options));

@@ -4,9 +4,8 @@
 
 use super::body::{no_body, set_namespace};
 use super::call::{Answer, Call, Payload};
-use super::decode::decode;
 use super::options::WriteOptions;
-use super::review_selectors;
+use super::{review_selectors, subresource_body};
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::kinds::{Part, Review};
@@ -29,10 +28,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         return Err(no_body());
     };
     let validation = WriteOptions::read(&call.params, "CreateOptions")?.validation;
-    let decoded = decode(kind, body).map_err(|why| why.body_error(kind))?;
-    txn.warnings
-        .extend(validation.apply_to_body(kind, decoded.strict_errors)?);
-    let mut object = decoded.object;
+    let mut object = subresource_body::decode_as(txn, kind, validation, body)?;
     set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     FieldManager {
         kind,
@@ -67,10 +63,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     if ![Review::SelfSubject, Review::SelfSubjectRules].contains(&review) {
         metadata::set(&mut object, "managedFields", managed);
     }
-    Ok(Answer::Object {
-        code: 201,
-        object: Object::new(object, 0),
-    })
+    Ok(Answer::object(201, Object::new(object, 0)))
 }
 
 fn review_token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
@@ -150,15 +143,12 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
             errors.invalid_as("spec.nonResourceAttributes", &format_path(path), text);
         }
     }
-    if errors.is_empty() {
-        return Ok(());
-    }
     // kube-apiserver reports this error without a kind.
     let subject = crate::machinery::status::GroupResource {
         group: "authorization.k8s.io",
         kind: "",
     };
-    Err(Status::invalid(subject, "", errors))
+    Status::refuse_invalid(subject, "", errors)
 }
 
 /// Non-resource attributes in the format of kube-apiserver's error messages.

@@ -8,10 +8,10 @@ use crate::machinery::json::{list, string};
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
 
-/// Labels or fields: the type of selector in an access review.
+/// One of the two selector types in an access review: labels or fields.
 struct Selectors {
     field: &'static str,
-    /// Validates one requirement. Unknown operators are valid, because newer clients may send them.
+    /// Validates one requirement of the selector. Unknown operators are valid, because newer clients may send them.
     rule: fn(&Value, &str, &mut ErrorList),
     /// Whether a requirement has a supported operator and number of values.
     is_meant: fn(&Value) -> bool,

@@ -170,13 +170,13 @@ fn with_scale_version(mut conflict: Status, whole: &str) -> Status {
 }
 
 fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
-    Ok(Answer::Object {
-        code: 200,
-        object: Object::new(scale_of(kind, object.value())?, object.revision),
-    })
+    Ok(Answer::object(
+        200,
+        Object::new(scale_of(kind, object.value())?, object.revision),
+    ))
 }
 
-/// Responds with the Scale of a workload that was just written. If only a webhook can convert the workload, reads its storage version.
+/// Responds with the Scale of a workload that was just written. If only a webhook can convert the workload, uses its storage version.
 fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     match needs_webhook_conversion(kind, &written) {
         true => answer(&kind.in_storage_version(), &written),
@@ -191,8 +191,10 @@ fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
     let scale = kind.defined().and_then(|defined| defined.scale.as_ref());
     let path = scale.map_or(&own[..], |scale| &scale.replicas);
     if let Some((last, way)) = path.split_last() {
-        let parent = way.iter().fold(workload, |parent, name| json::slot(parent, name));
-        *json::slot(parent, last) = replicas;
+        let parent = way
+            .iter()
+            .fold(workload, |parent, name| json::member_or_insert_null(parent, name));
+        *json::member_or_insert_null(parent, last) = replicas;
     }
 }
 
@@ -255,7 +257,7 @@ fn selector(selector: &Value) -> String {
     } else {
         labels.unwrap_or(&Value::Null)
     };
-    let equal = json::pairs(labels).map(|(key, value)| format!("{key}={value}"));
+    let equal = json::string_members(labels).map(|(key, value)| format!("{key}={value}"));
     let rest = expressions
         .and_then(Value::as_array)
         .into_iter()

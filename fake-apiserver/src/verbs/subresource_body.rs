@@ -15,7 +15,7 @@ use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// Decodes the body of a create as the kind `of`. Also accepts the version `older`, which has the same fields.
+/// Decodes the body of a create as the kind `of`. Also accepts the apiVersion `older` of this kind, which has equal fields.
 pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str>) -> Result<Value, Status> {
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());

@@ -67,10 +67,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         "spec": spec,
         "status": {"token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()},
     });
-    Ok(Answer::Object {
-        code: 201,
-        object: Object::new(answer, 0),
-    })
+    Ok(Answer::object(201, Object::new(answer, 0)))
 }
 
 /// Checks that the name in the request equals the name of the service account in the URL.
@@ -88,12 +85,8 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
 fn validate_lifetime(seconds: i64) -> Result<(), Status> {
     let mut errors = ErrorList::default();
     let field = "spec.expirationSeconds";
-    token_lifetime::check(field, seconds, &mut errors);
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Status::invalid(TOKEN_REQUEST.group_kind(), "", errors))
-    }
+    token_lifetime::validate_lifetime(field, seconds, &mut errors);
+    Status::refuse_invalid(TOKEN_REQUEST.group_kind(), "", errors)
 }
 
 /// The object to which the token is bound. It must exist and have the requested uid.

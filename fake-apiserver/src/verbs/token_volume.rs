@@ -2,7 +2,7 @@
 //!
 //! Owns the name and content of the volume. No container mounts the volume, because there are no kubelets.
 
-use super::generate::suffix;
+use super::generate::random_suffix;
 use crate::machinery::json;
 use crate::store::Txn;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) fn add_token_volume(txn: &mut Txn<'_>, pod: &mut Value) {
     let known = names.find(|name| name.starts_with(NAME)).map(str::to_owned);
     let name = match &known {
         Some(name) => name.clone(),
-        None => format!("{NAME}{}", suffix(txn)),
+        None => format!("{NAME}{}", random_suffix(txn)),
     };
     let mut needed = false;
     for list in ["/spec/initContainers", "/spec/containers"] {

@@ -41,10 +41,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         txn.dry_run,
     )?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
-    Ok(Answer::Object {
-        code: 200,
-        object: to_requested_version(kind, object),
-    })
+    Ok(Answer::object(200, to_requested_version(kind, object)))
 }
 
 /// PUT of an object that does not exist creates it, for kinds that allow this (`AllowCreateOnUpdate`).

@@ -34,12 +34,12 @@ const SYSTEM: [(&str, SystemField); 6] = [
     ("uid", SystemField::Refused),
 ];
 
-/// How a value of a system field is handled if a client sends one.
+/// How the server handles a client's value of a system field of `metadata`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SystemField {
-    /// The stored value is retained.
+    /// A sent value is ignored; the stored value is retained.
     Ignored,
-    /// A stored value is retained. If there is none, validation rejects the sent value.
+    /// A sent value is ignored if a value is stored. If none is stored, validation rejects the sent value.
     IgnoredWhereSet,
     /// Validation rejects a sent value that differs from the stored value.
     Refused,
@@ -83,12 +83,12 @@ pub(super) fn replace(
         manager.track(&txn.now, Some(&before), &mut new);
     }
     WriteAdmission::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
-    // A webhook may have changed the namespace.
+    // A mutating webhook may have changed or removed the namespace of the object.
     set_namespace(kind, target.namespace.as_deref(), &mut new)?;
     replace_admitted(txn, target, old, new, true)
 }
 
-/// The part of `replace` after mutating admission. Runs validating admission only if `last` is true; otherwise the caller has run it.
+/// The part of `replace` after mutating admission. Runs validating admission only if `last` is true; otherwise the caller must have run it.
 pub(super) fn replace_admitted(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -116,11 +116,11 @@ pub(super) fn replace_admitted(
     if target.part == Part::Main {
         begin_write(txn, kind, &mut new, Some(before))?;
     }
-    (kind.in_storage_version().hooks.update)(&mut new, before, &setting(txn));
+    (kind.in_storage_version().hooks.update)(&mut new, before, &strategy_context(txn));
     update_generation(target, &mut new, before);
     escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);
-    let warnings = validate_with_sent_empties(target, &new, before, &setting(txn), &empties)?;
+    let warnings = validate_with_sent_empties(target, &new, before, &strategy_context(txn), &empties)?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&new, before));
     admission::validate(txn, target, &new, Some(before))?;
@@ -146,7 +146,7 @@ pub(super) fn begin_write(
     watching.try_for_each(|controller| controller.begin_write(txn, kind, object, old))
 }
 
-/// Writes a validated object. Writes nothing if it is unchanged, and deletes it if its last finalizer was removed.
+/// Writes a validated object. Writes nothing if the object is unchanged, and deletes the object if its last finalizer was removed.
 pub(crate) fn store(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -206,7 +206,7 @@ pub(super) fn restore_system_fields(new: &mut Value, old: &Value) {
     }
 }
 
-/// Members of `metadata` that a write to `/status` does not change, for kinds with `StatusMetadata::Described`.
+/// Fields of `metadata` that a write to `/status` does not change, for kinds with `StatusMetadata::Described`.
 const DESCRIPTION: [&str; 6] = [
     "annotations",
     "deletionTimestamp",
@@ -261,7 +261,7 @@ fn restore_unwritable_members(kind: &Kind, part: Part, new: &mut Value, old: &Va
     }
 }
 
-/// Takes only status and managedFields from `new`; everything else remains as in `old`.
+/// Takes only status and managedFields from `new`; all other fields of `new` are reset to `old`.
 fn take_only_status(new: &mut Value, old: &Value) {
     let managed = metadata::take(new, "managedFields");
     let status = std::mem::replace(new, old.clone())
@@ -321,7 +321,7 @@ fn validate_with_sent_empties(
     ))
 }
 
-/// Validates a changed object and returns warnings.
+/// Validates a changed object. Returns warnings for the client, or the validation errors.
 fn validate(
     target: &Target,
     new: &Value,
@@ -381,7 +381,7 @@ fn validate(
 }
 
 /// The context of validation hooks, read from the transaction.
-pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> StrategyContext<'a> {
+pub(super) fn strategy_context<'a>(txn: &'a Txn<'_>) -> StrategyContext<'a> {
     StrategyContext {
         now: &txn.now,
         options: txn.options(),

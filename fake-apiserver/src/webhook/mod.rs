@@ -31,7 +31,7 @@ impl WebhookClient for Store {
     }
 }
 
-/// Makes all pending webhook calls and conversions of the session, and records their results.
+/// Makes all pending webhook calls and conversions of the admission session, and records their results.
 pub(crate) async fn call_pending_webhooks(store: &Store, session: &mut AdmissionSession) {
     conversion::convert_pending(store, session).await;
     let Some(webhooks) = session.registry.webhooks.clone() else {
@@ -54,7 +54,7 @@ pub(crate) async fn call_pending_webhooks(store: &Store, session: &mut Admission
         };
         let is_denied = response.outcome.is_err();
         session.record(request, response);
-        // The remaining requests concern objects that are not processed after this denial.
+        // The remaining admission requests concern objects that are not processed after a denial.
         if is_denied {
             return;
         }

@@ -1,4 +1,4 @@
-//! Runs the fuzz targets on their seeds and on mutated seeds, so that they are tested without cargo-fuzz.
+//! Runs the fuzz targets on their seeds and on mutated seeds, so that a plain test run covers the targets without cargo-fuzz.
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
@@ -12,7 +12,7 @@ fn fuzz_path(of: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
 }
 
-/// The file names in a folder, without extension.
+/// The names of the files in a folder, without file extension.
 fn names(folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(fuzz_path(folder)).expect("the folder exists");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -36,8 +36,8 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     entries.map(read).collect()
 }
 
-/// Each target runs in a thread with its own server, so that targets do not share state. `PROPTEST_CASES`: number of inputs per target in
-/// addition to its seeds.
+/// Each fuzz target runs in a thread with its own server, so that targets share no state. `PROPTEST_CASES`: number of inputs per target in
+/// addition to the seeds of the target.
 #[test]
 fn no_input_violates_the_property_of_a_fuzz_target() {
     let runs = fuzz::TARGETS.map(|(name, _)| {

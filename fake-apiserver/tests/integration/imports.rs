@@ -1,4 +1,4 @@
-//! The imports between the files of a crate, determined from the sources.
+//! The imports between the source files of a crate, determined from their text.
 //!
 //! Parses `use` statements and paths without a compiler. Importing a name that a `mod.rs` re-exports counts as importing the file that
 //! defines the name. Unit tests inside the files are excluded. Does not know which imports are allowed.
@@ -7,31 +7,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The module path of a file: `["kinds", "row"]`; empty for the crate root.
+/// The module path of a source file, such as `["kinds", "row"]`; empty for the crate root.
 pub(crate) type Module = Vec<String>;
 
-/// Which files each file of a crate imports.
+/// Which source files each source file of a crate imports.
 pub(crate) struct Imports {
     pub(crate) of: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 struct Source {
     text: String,
-    /// Names that the file imports or re-exports, with their paths.
+    /// Names that the file imports or re-exports, each with the module path that defines the name.
     names: BTreeMap<String, Module>,
-    /// The file is a `mod.rs` or the crate root: its public imports are re-exports and do not count as its own imports.
+    /// Whether the file is a `mod.rs` or the crate root: public imports in such a file are re-exports and do not count as its own imports.
     is_folder: bool,
 }
 
 impl Imports {
-    /// Reads the sources in a folder and its subfolders.
+    /// Reads the Rust sources in a folder and its subfolders.
     pub(crate) fn read(src: &Path) -> Self {
         let mut files = Vec::new();
         collect(src, src, &mut files);
         Self::of_texts(files)
     }
 
-    /// Parses sources, given by their path relative to the crate root: `kinds/node.rs`.
+    /// Parses Rust sources, given by their path relative to the crate root, such as `kinds/node.rs`.
     pub(crate) fn of_texts(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut sources: BTreeMap<Module, Source> = BTreeMap::new();
         for (path, text) in files {
@@ -58,7 +58,7 @@ impl Imports {
         Self { of: of.collect() }
     }
 
-    /// An import cycle, if any: each file imports the next, the last one imports the first.
+    /// An import cycle, if any: each file imports the next file, and the last file imports the first.
     pub(crate) fn find_cycle(&self) -> Option<Vec<Module>> {
         let mut done = BTreeSet::new();
         self.of
@@ -88,7 +88,7 @@ impl Imports {
     }
 }
 
-/// A module path for messages: `kinds::node`.
+/// Formats a module path for messages: `kinds::node`.
 pub(crate) fn format_module(module: &Module) -> String {
     module.join("::")
 }
@@ -128,7 +128,7 @@ fn without_tests_and_comments(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The `use` statements of a file, one entry per name: whether it is public, the name, and the path.
+/// The `use` statements of a file, one entry per imported name: whether the import is public, the name, and the path.
 fn uses(text: &str) -> Vec<(bool, String, Module)> {
     let mut found = Vec::new();
     for (statement, is_public) in statements(text) {
@@ -138,7 +138,7 @@ fn uses(text: &str) -> Vec<(bool, String, Module)> {
     found
 }
 
-/// Each `use` statement without `use` and `;`, and whether `pub` precedes it.
+/// The text of each `use` statement without `use` and `;`, and whether `pub` precedes `use`.
 fn statements(text: &str) -> Vec<(&str, bool)> {
     let starts = text.match_indices("use ").filter(|(at, _)| {
         let line = text[..*at].rsplit('\n').next().unwrap_or_default().trim();
@@ -155,7 +155,7 @@ fn statements(text: &str) -> Vec<(&str, bool)> {
     starts.filter_map(statement).collect()
 }
 
-/// Expands `a::{b, c::{d as e}}` to single paths, each with its local name.
+/// Expands `a::{b, c::{d as e}}` to single paths, each with the local name that the import introduces.
 fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String)) {
     let (mut depth, mut start) = (0, 0);
     let ends = tree.char_indices().filter(|(_, c)| {
@@ -184,7 +184,7 @@ fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String))
     }
 }
 
-/// Resolves a path to one from the crate root; None for paths to other crates.
+/// Resolves a module path to a path from the crate root; None for paths to other crates.
 fn resolve_path(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     let mut base = module.clone();
@@ -224,7 +224,7 @@ fn imports(
         .collect()
 }
 
-/// The file that defines a path; re-exports are followed.
+/// The source file that defines the name at a path; re-exports are followed.
 fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) -> Module {
     /// Maximum number of followed re-exports.
     const DEPTH_MAX: usize = 8;
@@ -242,7 +242,7 @@ fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) ->
     }
 }
 
-/// The paths in the code of a file, except those in `use` statements.
+/// The module paths in the code of a file, except those in `use` statements.
 fn paths(text: &str) -> Vec<Module> {
     let mut code = text.to_owned();
     for (statement, _) in statements(text) {

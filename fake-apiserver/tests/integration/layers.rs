@@ -1,4 +1,4 @@
-//! Layering test: the modules of this crate form layers, and each module imports only modules of lower layers.
+//! Layering test: the modules of the crate `fake-apiserver` form layers, and each module imports only modules of lower layers.
 
 use crate::imports::{Imports, Module, format_module};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|modules| modules.contains(&module))
 }
 
-/// Imports of modules that are not in a lower layer, as importing and imported file.
+/// Imports of modules that are not in a lower layer, as pairs of importing and imported file.
 fn upward_imports(imports: &Imports, layer: impl Fn(&str) -> Option<usize>) -> Vec<String> {
     let all = imports
         .of

@@ -1,4 +1,4 @@
-//! Tests of the server through its API, and of its source structure. Tests against recorded kube-apiserver responses are in
+//! Tests of the server through its API, and of the layers of its source files. Tests against recorded kube-apiserver responses are in
 //! `full/tests/contract`.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]

@@ -1,7 +1,7 @@
 //! Serves a cluster with a validating webhook for ConfigMaps until killed:
 //! `cargo run -p fake-apiserver-webhooks --example register -- https://127.0.0.1:8443/validate ca.crt`.
 //!
-//! `ca.crt` contains the certificate authority, in PEM, that signed the certificate of the webhook.
+//! `ca.crt` contains the PEM certificate of the authority that signed the webhook's certificate.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

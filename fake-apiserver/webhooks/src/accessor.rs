@@ -17,14 +17,14 @@ pub(crate) struct WebhookAccessor {
     pub(crate) criteria: MatchCriteria,
     pub(crate) conditions: MatchConditions,
     pub(crate) client: ClientConfig,
-    /// `failurePolicy: Ignore`: failed calls are ignored.
+    /// Whether failed webhook calls are ignored (`failurePolicy: Ignore`).
     pub(crate) ignores_failures: bool,
     pub(crate) timeout: Duration,
-    /// `sideEffects` is `None` or `NoneOnDryRun`, so the webhook is called for dry runs.
+    /// Whether the webhook is called for dry runs: `sideEffects` is `None` or `NoneOnDryRun`.
     pub(crate) supports_dry_run: bool,
-    /// `reinvocationPolicy: IfNeeded`.
+    /// Whether the webhook may be called again after later webhooks changed the object (`reinvocationPolicy: IfNeeded`).
     pub(crate) reinvocable: bool,
-    /// The AdmissionReview version to send. None if the webhook accepts no known version.
+    /// The AdmissionReview version to send. None if the webhook accepts no version that the server supports.
     pub(crate) version: Option<&'static str>,
 }
 

@@ -24,7 +24,7 @@ pub struct Activation<'a> {
 }
 
 impl<'a> Activation<'a> {
-    /// Binds the variables in a new scope with this budget.
+    /// Binds the CEL variables of the admission request in a new scope with this cost budget.
     pub fn scope(&self, budget: &Budget) -> Scope<'a> {
         let mut scope = Scope::new(budget);
         scope.bind("object", from_json(self.object));

@@ -8,7 +8,7 @@ use fake_apiserver_cel::{Authorizer, Check};
 
 /// Authorizes the user of the request, or the service account that the expression names.
 pub struct RequestAuthorizer<'a> {
-    /// Decides the authorization checks by the roles in the store.
+    /// Decides the authorization checks of CEL expressions by the roles in the store.
     pub state: &'a dyn StateReader,
     /// The user of the admission request, unless the expression names a service account.
     pub user: &'a User,

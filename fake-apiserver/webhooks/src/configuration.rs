@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
-/// All webhooks, sorted by the names of their configurations.
+/// All configured webhooks, sorted by the names of their configurations.
 #[derive(Debug)]
 struct ConfiguredWebhooks {
     mutating: Vec<WebhookAccessor>,

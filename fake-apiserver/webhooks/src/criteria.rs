@@ -14,7 +14,7 @@ pub struct MatchCriteria {
     excluded: Vec<Rule>,
     namespaces: LabelSelector,
     objects: LabelSelector,
-    /// `matchPolicy: Equivalent`: requests for other versions of the resource also match.
+    /// Whether requests for other versions of the resource also match (`matchPolicy: Equivalent`).
     equivalent: bool,
 }
 
@@ -104,7 +104,7 @@ impl MatchCriteria {
         }
     }
 
-    /// Whether the namespace and object selectors match. Used for bindings without resource rules.
+    /// Whether the namespace and object selectors match a request. Used for bindings without resource rules.
     pub fn matches_labels(
         &self,
         request: &AdmissionRequest,

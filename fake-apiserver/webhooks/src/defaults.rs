@@ -4,7 +4,7 @@ use fake_apiserver::extension::json::{self, default_member};
 use serde_json::{Value, json};
 
 /// Sets the defaults of a webhook configuration. Only mutating webhooks have a `reinvocationPolicy`.
-pub(crate) fn webhooks(configuration: &mut Value, mutating: bool) {
+pub(crate) fn default_webhooks(configuration: &mut Value, mutating: bool) {
     for hook in json::entries(configuration, "/webhooks") {
         default_member(hook, "failurePolicy", "Fail");
         selectors(hook);

@@ -39,7 +39,7 @@ pub use rule_validation::{FAILURE_POLICIES, MATCH_POLICIES, validate_rule};
 
 use fake_apiserver::extension::Extension;
 
-/// The extension that serves admission webhooks. Each server needs its own.
+/// The extension that serves admission webhooks. Each server needs its own extension.
 pub fn extension() -> Extension {
     Extension {
         resources: vec![

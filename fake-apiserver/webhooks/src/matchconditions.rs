@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct MatchConditions {
     all: Vec<Result<Expression, String>>,
-    /// `failurePolicy: Ignore`: an evaluation error means that the request does not match. Otherwise the error rejects the request.
+    /// `failurePolicy: Ignore`: if a condition cannot be evaluated, the request does not match. Otherwise the error rejects the request.
     ignores_failures: bool,
 }
 
@@ -30,7 +30,7 @@ impl MatchConditions {
         self.all.is_empty()
     }
 
-    /// Whether all conditions are true. An evaluation error is returned, unless another condition is false or failures are ignored.
+    /// Whether all match conditions are true. Returns an evaluation error unless some condition is false or failures are ignored.
     pub fn all_true(&self, activation: &Activation<'_>) -> Result<bool, String> {
         if self.is_empty() {
             return Ok(true);

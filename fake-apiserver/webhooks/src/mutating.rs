@@ -58,7 +58,7 @@ fn denied(response: AdmissionResponse, denial: Status) -> AdmissionResponse {
     }
 }
 
-/// Calls one webhook. Returns the patched object, or None if the response has no patch.
+/// Calls one mutating webhook. Returns the patched object, or None if the response has no patch.
 async fn call(
     dispatcher: Dispatcher<'_>,
     hook: &WebhookAccessor,
@@ -88,13 +88,13 @@ async fn call(
     let mut document = converter.convert(kind, object).await.map_err(internal)?;
     json_patch::apply(&mut document, &operations).map_err(|_| {
         internal(format!(
-            "the patch of admission webhook {:?} does not apply",
+            "the patch of admission webhook {:?} does not apply to the object",
             hook.name
         ))
     })?;
     if !document.is_object() {
         let why = format!(
-            "the patch of admission webhook {:?} replaces the object by another type",
+            "the patch of admission webhook {:?} replaces the object by a value that is not an object",
             hook.name
         );
         return Err(internal(why));

@@ -22,10 +22,9 @@ pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceD
     kind: "MutatingWebhookConfiguration",
     metadata_checks: MetadataChecks::apimachinery_checks(1).without_comparison(),
     plural: "mutatingwebhookconfigurations",
-    singular: "mutatingwebhookconfiguration",
     columns: WEBHOOKS,
     hooks: Hooks {
-        default: |object| defaults::webhooks(object, true),
+        default: |object| defaults::default_webhooks(object, true),
         validate_create: |new, errors| validation::validate(new, &Value::Null, true, errors),
         validate_update: |new, old, errors| validation::validate(new, old, true, errors),
         ..NO_HOOKS
@@ -38,10 +37,9 @@ pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: ResourceDefinition = Resourc
     kind: "ValidatingWebhookConfiguration",
     metadata_checks: MetadataChecks::apimachinery_checks(1).without_comparison(),
     plural: "validatingwebhookconfigurations",
-    singular: "validatingwebhookconfiguration",
     columns: WEBHOOKS,
     hooks: Hooks {
-        default: |object| defaults::webhooks(object, false),
+        default: |object| defaults::default_webhooks(object, false),
         validate_create: |new, errors| validation::validate(new, &Value::Null, false, errors),
         validate_update: |new, old, errors| validation::validate(new, old, false, errors),
         ..NO_HOOKS

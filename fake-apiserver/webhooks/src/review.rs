@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// What a webhook's valid response means for the request.
 pub(crate) struct WebhookResponse {
-    /// The JSON patch, if any; or the Status that denies the request.
+    /// The JSON patch, if the response contains one; or the Status that denies the request.
     pub(crate) outcome: Result<Option<Value>, Status>,
     pub(crate) warnings: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub fn review_request(request: &AdmissionRequest, requester: &Requester, matched
     review
 }
 
-/// Parses the response to the AdmissionReview with this uid. An invalid response is an error.
+/// Parses the webhook's response to the AdmissionReview with this uid. An invalid response is an error.
 pub(crate) fn verify_response(
     review: &Value,
     (hook, version): (&str, &str),

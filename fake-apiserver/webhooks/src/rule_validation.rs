@@ -11,7 +11,7 @@ pub const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
 /// The values of `matchPolicy`.
 pub const MATCH_POLICIES: [&str; 2] = ["Equivalent", "Exact"];
 
-/// Validates one of `rules` (`RuleWithOperations`).
+/// Validates one entry of `rules` of a webhook or policy (`RuleWithOperations`).
 pub fn validate_rule(rule: &Value, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.operations");
     let operations = texts(&rule["operations"]);

@@ -13,7 +13,7 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATION_POLICIES: [&str; 2] = ["IfNeeded", "Never"];
 
-/// Validates mutating or validating webhooks. `old` is null on create. Match conditions are validated only if a match condition changed.
+/// Validates webhook configurations. `old` is null on create. On update, match conditions are validated only if one of them changed.
 pub(crate) fn validate(new: &Value, old: &Value, mutating: bool, errors: &mut ErrorList) {
     let have_changed = old.is_null() || !conditions_of(new).eq(conditions_of(old));
     let mut known = HashSet::new();
@@ -73,7 +73,7 @@ fn webhook(hook: &Value, mutating: bool, at: &str, errors: &mut ErrorList) {
     ClientConfig::validate(&hook["clientConfig"], &format!("{at}.clientConfig"), errors);
 }
 
-/// Adds an error unless the name is a DNS subdomain with at least three labels.
+/// Adds an error unless the webhook name is a DNS subdomain with at least three labels.
 fn fully_qualified_name(name: &str, at: &str, errors: &mut ErrorList) {
     let errors_of_name = names::subdomain(name);
     if name.is_empty() {

@@ -1,14 +1,14 @@
 //! Fuzzes the driver's socket with arbitrary client bytes.
 //!
-//! `cargo fuzz` and the ordinary test `fuzzed` call the same function; the test runs it on the seeds and on mutations of them.
+//! `cargo fuzz` and the ordinary test `fuzzed` call the same function; the test `fuzzed` runs it on the seeds and on mutated seeds.
 
 use std::time::Duration;
 
 use fake_csi::{DriverSpec, FakeDriver};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// Sends `bytes` to a driver and closes the sending side. Panics unless the server then closes the connection.
-pub fn connection(bytes: &[u8]) {
+/// Sends `bytes` to a driver and closes the sending side. Panics unless the driver then closes the connection.
+pub fn fuzz_connection(bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -20,7 +20,7 @@ pub fn connection(bytes: &[u8]) {
         let (mut responses, mut requests) = tokio::io::split(client);
         let mut received = Vec::new();
         let exchange = async {
-            // The server may close the connection before it has read all bytes.
+            // The driver may close the connection before it has read all bytes.
             let send = async {
                 let _ = requests.write_all(bytes).await;
                 let _ = requests.shutdown().await;

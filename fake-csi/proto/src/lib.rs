@@ -1,5 +1,5 @@
 //! The messages, clients and servers of the Container Storage Interface 1.12 that this project uses, generated from `csi.proto`.
-//! Contains no behaviour: `fake-csi` implements the driver side; clients of the driver use the generated clients.
+//! Contains no behaviour: `fake-csi` implements the driver side; callers of the driver use the generated clients.
 //!
 //! `cargo run -p csi-proto --features generate` writes `csi.v1.rs`; a test fails if it is stale.
 
@@ -17,7 +17,7 @@ pub mod v1 {
 #[doc(hidden)]
 pub const GENERATED: [&str; 2] = [include_str!("../csi.proto"), include_str!("csi.v1.rs")];
 
-/// First line of the generated code: hashes of `csi.proto` and of the generated code, so that a test detects manual edits of either.
+/// First line of the generated code: hashes of `csi.proto` and of the code, so that a test detects manual edits of either file.
 #[doc(hidden)]
 pub fn stamp(source: &str, code: &str) -> String {
     // FNV-1a is sufficient: the hash only detects a forgotten regeneration.

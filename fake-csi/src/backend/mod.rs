@@ -1,5 +1,5 @@
-//! Owns the accounting of pools: total raw storage, and how much of it volumes have allocated, exact to the byte. Does not know sockets or
-//! messages.
+//! Owns the accounting of storage pools: total raw storage, and how much of it volumes have allocated, exact to the byte. Does not know
+//! sockets or gRPC messages.
 
 mod cost;
 mod pool;
@@ -20,37 +20,45 @@ use reservation::{Holder, Reservations};
 
 /// A volume of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "control",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
 pub struct VolumeInfo {
     /// Id of the volume, as in `Volume.volume_id`.
     pub id: String,
     /// The `name` of the CreateVolume request.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the volume in bytes.
     pub bytes: u64,
     /// Raw bytes that the volume has allocated from its pool.
     pub raw_bytes: u64,
     /// Topology segment of the pool that contains the volume.
     pub segment: Segment,
     /// The device that contains the volume, if the pool has devices.
+    #[cfg_attr(feature = "control", serde(skip_serializing_if = "Option::is_none"))]
     pub device: Option<String>,
     /// Class parameters of the CreateVolume request.
     pub parameters: BTreeMap<String, String>,
     /// Current mutable parameters.
+    #[cfg_attr(feature = "control", serde(skip_serializing_if = "BTreeMap::is_empty"))]
     pub mutable_parameters: BTreeMap<String, String>,
     /// Id of the source volume or snapshot, if the volume is a clone or was created from a snapshot.
+    #[cfg_attr(feature = "control", serde(skip_serializing_if = "Option::is_none"))]
     pub source: Option<String>,
 }
 
-/// Class parameters and access types that a pool or device must match. Topology is checked separately.
+/// Class parameters and access types that a pool or device must match. Topology is not included, but checked separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements<'a> {
-    /// Class parameters.
+    /// Class parameters of the requested volume.
     pub(crate) parameters: &'a BTreeMap<String, String>,
-    /// For each volume capability, whether its access type is block. Empty: any access type.
+    /// For each requested volume capability, whether its access type is block. Empty: any access type.
     pub(crate) blocks: &'a [bool],
 }
 
-/// Minimum and maximum of a volume's size in bytes; `None` means unbounded.
+/// Minimum and maximum size of a volume in bytes; `None` means unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SizeRange {
     pub(crate) required: Option<u64>,
@@ -62,9 +70,9 @@ pub(crate) struct SizeRange {
 pub(crate) struct CapacityValues {
     /// Sum of the available capacity of all pools that match the request.
     pub(crate) available: u64,
-    /// Largest volume that can be created; `None` if a matching pool reports no maximum, or if no pool matches.
+    /// Size of the largest volume that can be created; `None` if a matching pool reports no maximum, or if no pool matches.
     pub(crate) maximum: Option<u64>,
-    /// Smallest volume that can be created; `None` if a matching pool has no lower bound, or if no pool has free storage.
+    /// Size of the smallest volume that can be created; `None` if a matching pool has no minimum, or if no pool has free storage.
     pub(crate) minimum: Option<u64>,
 }
 
@@ -75,16 +83,16 @@ pub(crate) struct Location {
     device: Option<String>,
 }
 
-/// Values by device name; a pool without devices uses the empty name.
+/// Values by name of a pool's device; a pool without devices uses the empty name.
 type ByDevice<T> = BTreeMap<String, T>;
 
-/// An extent on which a volume can be created, and its free space.
+/// An extent of a pool on which a volume can be created, and the free space of the extent.
 struct Candidate<'b> {
     pool: &'b Pool,
     extent: Extent<'b>,
-    /// Raw bytes that a volume can allocate; 0 if the pool shrank below its allocations.
+    /// Raw bytes that a volume can allocate; 0 if the pool was shrunk below its allocations.
     free: u64,
-    /// The reservation of the extent, if any.
+    /// The reservation of the extent's device, if any.
     reservation: Option<&'b Holder>,
 }
 
@@ -94,24 +102,24 @@ pub(crate) struct Allocation {
     pub(crate) location: Location,
     /// Size of the volume in bytes.
     pub(crate) bytes: u64,
-    /// Raw bytes allocated from the pool.
+    /// Raw bytes that the volume allocates from the pool.
     pub(crate) raw_bytes: u64,
 }
 
 /// Why a volume cannot be created or expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shortage {
-    /// Not enough storage is free; a later call may succeed.
+    /// Not enough storage is free at present; a later call may succeed.
     Exhausted,
-    /// The requested size range contains no possible volume size: `limit_bytes` is too small, or `required_bytes` too large.
+    /// No volume can have a size in the requested range: `limit_bytes` is too small, or `required_bytes` too large.
     OutOfRange,
 }
 
-/// Pools, their allocations, the cost factors, and the reservations.
+/// Storage pools, the allocations of volumes, the cost factors, and the reservations.
 #[derive(Debug, Default)]
 pub(crate) struct Backend {
     pools: BTreeMap<PoolKey, Pool>,
-    /// Raw bytes allocated by volumes, also in pools that were removed, because their volumes continue to exist.
+    /// Raw bytes that volumes have allocated. Includes removed pools, because volumes of a removed pool continue to exist.
     allocated: BTreeMap<PoolKey, ByDevice<u64>>,
     factors: Vec<CostFactor>,
     reservations: Reservations,
@@ -159,8 +167,8 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// Capacity for volumes with these requirements, accessible from `topology` (`None`: from anywhere). GetCapacity
-    /// requests do not name the volume, so `counts_reserved` decides for all reserved storage whether it counts as available.
+    /// Capacity for volumes with these requirements that are accessible from `topology` (`None`: from anywhere). A GetCapacity
+    /// request does not name a volume, so `counts_reserved` decides for all reserved storage whether it counts as available.
     pub(crate) fn capacity(
         &self,
         topology: Option<&Segment>,
@@ -181,9 +189,9 @@ impl Backend {
             let free = if is_reserved { 0 } else { free };
             reported &= extent.reports_maximum;
             let largest = cost.volume_bytes(free.min(extent.largest));
-            let minimum = minimum(cost, &extent);
+            let minimum = minimum_volume(cost, &extent);
             if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
-                // A full device cannot contain a volume: it contributes only a maximum of 0.
+                // A full device cannot contain a volume: it contributes only a maximum volume size of 0.
                 values.maximum = values.maximum.or(Some(0));
                 continue;
             }
@@ -201,7 +209,7 @@ impl Backend {
     }
 
     /// Allocates a volume from the first pool that matches the topology and has enough storage, on the smallest extent that fits.
-    /// `default`: the size if the request has no lower bound.
+    /// `default`: the size in bytes if the request has no minimum.
     pub(crate) fn allocate(
         &mut self,
         topology: Option<&Segment>,
@@ -210,13 +218,13 @@ impl Backend {
         default: u64,
     ) -> Result<Allocation, Shortage> {
         let allocation = self.find(topology, requirements, size, default)?;
-        self.add(&allocation.location, allocation.raw_bytes);
+        self.add_allocation(&allocation.location, allocation.raw_bytes);
         self.reservations
             .end_for_created_volume(&allocation.location, requirements.parameters);
         Ok(allocation)
     }
 
-    /// Releases storage that [`Backend::allocate`] allocated.
+    /// Releases raw bytes that [`Backend::allocate`] allocated.
     pub(crate) fn release(&mut self, location: &Location, raw: u64) {
         let of_pool = self.allocated.entry(location.pool.clone()).or_default();
         if let Some(allocated) = of_pool.get_mut(location.name()) {
@@ -228,12 +236,12 @@ impl Backend {
         }
     }
 
-    fn add(&mut self, location: &Location, raw: u64) {
+    fn add_allocation(&mut self, location: &Location, raw: u64) {
         let of_pool = self.allocated.entry(location.pool.clone()).or_default();
         *of_pool.entry(location.name().to_owned()).or_default() += raw;
     }
 
-    /// Expands the allocation at `location` to a volume size of `bytes`; returns the new number of raw bytes.
+    /// Expands the allocation at `location` to a volume size of `bytes`; returns the new number of raw bytes of the volume.
     pub(crate) fn expand(
         &mut self,
         location: &Location,
@@ -257,7 +265,7 @@ impl Backend {
         if more > extent.capacity.saturating_sub(self.allocated_at(location)) {
             return Err(Shortage::Exhausted);
         }
-        self.add(location, more);
+        self.add_allocation(location, more);
         Ok(raw + more)
     }
 
@@ -295,7 +303,7 @@ impl Backend {
             }
             match fit_volume(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
-                    // Extents reserved for this volume come first; then the first pool and its smallest extent.
+                    // Extents reserved for this volume are preferred; then the first pool, and in the pool the smallest extent.
                     let rank = (is_unreserved, pool.key(), free);
                     let is_better = best
                         .as_ref()
@@ -325,7 +333,7 @@ impl Backend {
         self.pools
             .values()
             .filter(reachable)
-            .filter(move |pool| pool.serves(requirements.parameters))
+            .filter(move |pool| pool.matches_class(requirements.parameters))
             .flat_map(move |pool| {
                 let key = pool.key();
                 let (allocated, reservations) = (self.allocated.get(&key), self.reservations.of_pool(&key));
@@ -350,7 +358,7 @@ impl Backend {
     }
 }
 
-/// Raw bytes that volumes have allocated from a device.
+/// Raw bytes that volumes have allocated from one device of a pool.
 fn allocated_on(of_pool: Option<&ByDevice<u64>>, device: &str) -> u64 {
     of_pool
         .and_then(|allocated| allocated.get(device))
@@ -367,15 +375,15 @@ impl Candidate<'_> {
     }
 }
 
-/// Smallest volume on an extent, in volume bytes; `None` means unbounded.
-fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
+/// Size of the smallest volume on an extent, in volume bytes; `None` means no minimum.
+fn minimum_volume(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
     if extent.is_indivisible() {
         return Some(cost.volume_bytes(extent.capacity));
     }
     extent.group_minimum()
 }
 
-/// Computes size and raw bytes of a volume within the requested bounds, on an extent with `free` raw bytes.
+/// Computes volume bytes and raw bytes of a volume within the requested size range, on an extent with `free` raw bytes.
 fn fit_volume(
     cost: Cost,
     extent: &Extent<'_>,

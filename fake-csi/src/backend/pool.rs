@@ -1,24 +1,24 @@
-//! Owns the description of a pool, and the extents on which its volumes are created. Does not know allocations.
+//! Owns the description of a storage pool, and the extents on which its volumes are created. Does not know allocations.
 
 use std::collections::BTreeMap;
 
 use crate::Segment;
 
-/// Smallest volume on a [`Device`] with `group`: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
+/// Size of the smallest volume on a [`Device`] with `group`: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
 pub const GROUP_VOLUME_BYTES_MIN: u64 = 10 << 20;
 
-/// Storage that is accessible from one topology segment.
+/// A storage pool: storage that is accessible from one topology segment.
 ///
 /// A pool matches a request if the requested topology contains every key and value of the pool's segment, so it also matches finer
-/// segments. All pools match a request without topology. A pool with an empty segment matches all requests.
+/// segments. All pools match a request without topology. A pool with an empty segment matches every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Topology segment from which the storage is accessible.
+    /// Topology segment from which the pool is accessible.
     pub segment: Segment,
-    /// Class parameters of the pool. A class matches if it does not set any of them to a different value; it may omit them. Pools of the
-    /// same segment with different parameters are distinct.
+    /// Class parameters of the pool. A class matches if it sets none of the parameters to a different value; it may omit them. Pools of one
+    /// segment with different parameters are distinct.
     pub parameters: BTreeMap<String, String>,
-    /// Layout and size of the storage.
+    /// Layout and size of the pool's storage.
     pub storage: Storage,
 }
 
@@ -27,17 +27,17 @@ pub struct Pool {
 pub enum Storage {
     /// One store for volumes of any size, such as a volume group or a network array.
     Linear {
-        /// Raw storage in bytes, including allocations of volumes.
+        /// Raw storage in bytes, including the storage that volumes have allocated.
         capacity: u64,
-        /// Largest contiguous extent in raw bytes: fragmentation limits the size of a volume. `None`: the driver reports no maximum volume
+        /// Largest contiguous extent in raw bytes: fragmentation limits the size of a volume. `None`: GetCapacity returns no maximum volume
         /// size.
         largest: Option<u64>,
     },
-    /// A filesystem that holds volumes and other files. One volume can use all of the remaining space.
+    /// A filesystem that contains volumes and files of other programs. One volume can use all of the free space.
     Filesystem {
         /// Size of the filesystem in bytes.
         size: u64,
-        /// Bytes used by other files.
+        /// Bytes used by files of other programs.
         used: u64,
     },
     /// Disks and volume groups of one node, by name. A volume is created on the smallest device that fits.
@@ -47,11 +47,11 @@ pub enum Storage {
 /// A disk or volume group of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Size in raw bytes.
+    /// Size of the device in raw bytes.
     pub size: u64,
     /// Class parameters of the device, such as `storageType: SSD`; matched like those of a [`Pool`].
     pub parameters: BTreeMap<String, String>,
-    /// The device is a volume group for many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
+    /// Whether the device is a volume group for volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise one volume uses the whole device.
     pub group: bool,
     /// Access types that the device supports.
     pub access: Access,
@@ -59,18 +59,23 @@ pub struct Device {
 
 /// Access types (block or mount) that a device supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "control",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Access {
-    /// Block and mount.
+    /// Block and mount access.
     #[default]
     Any,
-    /// Only block.
+    /// Only access as a raw block device.
     Block,
-    /// Only mount.
+    /// Only access as a mounted filesystem.
     Mount,
 }
 
 impl Pool {
-    /// A pool with [`Storage::Linear`] for all classes.
+    /// Creates a pool with [`Storage::Linear`] for classes with any parameters.
     pub fn linear(segment: Segment, capacity: u64, largest: Option<u64>) -> Pool {
         Pool {
             segment,
@@ -84,11 +89,11 @@ impl Pool {
     }
 
     /// Whether the pool matches a class with these parameters.
-    pub(super) fn serves(&self, parameters: &BTreeMap<String, String>) -> bool {
+    pub(super) fn matches_class(&self, parameters: &BTreeMap<String, String>) -> bool {
         are_compatible(&self.parameters, parameters)
     }
 
-    /// All extents on which a volume can be created.
+    /// All extents of the pool on which a volume can be created.
     pub(super) fn extents(&self) -> Vec<Extent<'_>> {
         match &self.storage {
             Storage::Linear { capacity, largest } => vec![Extent {
@@ -101,7 +106,7 @@ impl Pool {
         }
     }
 
-    /// Total raw bytes of all extents.
+    /// Total raw bytes of all extents of the pool.
     pub(super) fn total(&self) -> u64 {
         self.extents()
             .iter()
@@ -109,19 +114,19 @@ impl Pool {
     }
 }
 
-/// Identifies a pool: its segment and its parameters.
+/// Identifies a pool by its segment and its class parameters.
 pub(super) type PoolKey = (Segment, BTreeMap<String, String>);
 
 /// A contiguous part of a pool on which a volume can be created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent<'p> {
-    /// Name of the device, if the pool has devices.
+    /// Name of the device that is the extent, if the pool has devices.
     pub(super) name: Option<&'p str>,
-    /// The device, if the pool has devices.
+    /// The device that is the extent, if the pool has devices.
     pub(super) device: Option<&'p Device>,
-    /// Size in raw bytes.
+    /// Size of the extent in raw bytes.
     pub(super) capacity: u64,
-    /// Maximum raw bytes of one volume.
+    /// Maximum raw bytes of one volume on the extent.
     pub(super) largest: u64,
     /// Whether the driver reports a maximum volume size for this extent.
     pub(super) reports_maximum: bool,
@@ -151,7 +156,7 @@ impl<'p> Extent<'p> {
         self.device.is_some_and(|device| !device.group)
     }
 
-    /// Smallest volume on a volume group, in volume bytes; `None` for other extents.
+    /// Size of the smallest volume on a volume group, in volume bytes; `None` for extents that are no volume group.
     pub(super) fn group_minimum(&self) -> Option<u64> {
         self.device
             .filter(|device| device.group)

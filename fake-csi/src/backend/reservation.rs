@@ -6,37 +6,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Backend, ByDevice, Location, PoolKey, Requirements, SizeRange, cost::Cost, fit_volume};
 use crate::{Segment, contains};
 
-/// Request to reserve a device for each volume on **each** segment, until the volumes are created or the reservation is cancelled.
+/// Request to reserve a device for each volume on **each** segment. Reserved until the volume is created or the reservation is cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// Name, unique among the active reservations.
+    /// Name of the reservation, unique among the active reservations.
     pub name: String,
-    /// Segments, usually nodes, on which devices are to be reserved.
+    /// Topology segments, usually nodes, on which devices are to be reserved.
     pub segments: Vec<Segment>,
-    /// The volumes of one pod.
+    /// The future volumes of one pod.
     pub volumes: Vec<ReservedVolume>,
 }
 
 /// A future volume for which devices are reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedVolume {
-    /// Parameters that identify the volume: its CreateVolume request contains all of them, such as `csi.storage.k8s.io/pvc/name`. Not
+    /// Parameters that identify the future volume: its CreateVolume request contains them all, such as `csi.storage.k8s.io/pvc/name`. Not
     /// empty.
     pub holder: BTreeMap<String, String>,
-    /// Minimum size of the volume in bytes.
+    /// Minimum size of the future volume in bytes.
     pub bytes: u64,
-    /// Parameters of the volume's storage class.
+    /// Parameters of the future volume's StorageClass.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// A reserved device.
+/// A device that is reserved for a future volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "control", derive(serde::Serialize))]
 pub struct ReservedDevice {
-    /// Name of the reservation.
+    /// Name of the reservation that holds the device.
     pub reservation: String,
-    /// Segment of the pool that contains the device.
+    /// Topology segment of the pool that contains the device.
     pub segment: Segment,
-    /// Name of the device.
+    /// Name of the reserved device.
     pub device: String,
     /// Parameters that identify the volume for which the device is reserved.
     pub holder: BTreeMap<String, String>,
@@ -45,13 +46,13 @@ pub struct ReservedDevice {
 /// Why a reservation cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReserveError {
-    /// An active reservation already has this name.
+    /// The name belongs to an active reservation.
     #[error("reservation {0:?} exists already; cancel it first, or use another name")]
     Exists(String),
-    /// A volume has no holder parameters; its reservation would match every volume.
+    /// A volume has no holder parameters, so its reservation would match every volume.
     #[error("reservation {0:?} has a volume without a holder; set the parameters that identify the volume")]
     NoHolder(String),
-    /// On no segment is there a free device for every volume.
+    /// No segment has a free device for every volume of the reservation.
     #[error(
         "no segment of reservation {0:?} has free devices for all its volumes; request fewer or smaller volumes, or wait"
     )]
@@ -61,17 +62,17 @@ pub enum ReserveError {
 /// Name of the reservation, and the parameters that identify the reserved volume.
 pub(super) type Holder = (String, BTreeMap<String, String>);
 
-/// Reserved devices by pool.
+/// Reserved devices by pool, with the holder of each.
 #[derive(Debug, Default)]
 pub(super) struct Reservations(BTreeMap<PoolKey, ByDevice<Holder>>);
 
 impl Reservations {
-    /// Reserved devices of a pool.
+    /// Reserved devices of one pool, with the holder of each.
     pub(super) fn of_pool(&self, key: &PoolKey) -> Option<&ByDevice<Holder>> {
         self.0.get(key)
     }
 
-    /// Ends the reservation of a created volume: the devices reserved for the volume on all segments become free.
+    /// Ends the reservation for a volume that was created: the devices reserved for the volume on all segments become free.
     pub(super) fn end_for_created_volume(
         &mut self,
         location: &Location,
@@ -86,7 +87,7 @@ impl Reservations {
         }
     }
 
-    /// Frees the devices whose holder matches; returns whether there were any.
+    /// Frees the reserved devices whose holder matches; returns whether there were any.
     fn free_devices(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
         for by_device in self.0.values_mut() {
@@ -101,7 +102,7 @@ impl Reservations {
 }
 
 impl Backend {
-    /// Reserves devices on each segment that has a free device for every volume; returns the reserved devices.
+    /// Reserves devices on each segment that has a free device for every volume of the reservation; returns the reserved devices.
     pub(crate) fn reserve(&mut self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
         if self.reserved_devices(Some(&reservation.name)).next().is_some() {
             return Err(ReserveError::Exists(reservation.name.clone()));
@@ -135,7 +136,7 @@ impl Backend {
         self.reservations.free_devices(|(of, _)| of == name)
     }
 
-    /// All reserved devices, or those of one reservation.
+    /// All reserved devices, or only those of the reservation `name`.
     pub(crate) fn reserved_devices(&self, name: Option<&str>) -> impl Iterator<Item = ReservedDevice> {
         let devices = move |(key, by_device): (&PoolKey, &ByDevice<Holder>)| -> Vec<ReservedDevice> {
             let reserved = by_device
@@ -152,7 +153,7 @@ impl Backend {
         self.reservations.0.iter().flat_map(devices)
     }
 
-    /// Selects the smallest free device for each volume, largest volume first. `None` if a volume fits on no free device.
+    /// Selects the smallest free device for each volume, largest volume first. `None` if a volume fits on none of the free devices.
     fn devices_for<'v>(
         &self,
         segment: &Segment,

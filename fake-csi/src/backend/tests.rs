@@ -1,4 +1,4 @@
-//! Tests of the backend's accounting with examples. `properties` tests general invariants.
+//! Tests of the backend's storage accounting with examples. `properties` tests general invariants.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! HTTP control of a driver that runs as a program of its own: pools, rules, reservations, volumes and calls as JSON.
+//! HTTP control of a driver that runs as a separate program: pools, rules, reservations, volumes and calls as JSON.
 //!
-//! Disabled unless the program opens a listener for it. Listens on loopback unless `allow_remote` is set, requires a bearer token, and
-//! limits the size of all input. The paths are in `route`.
+//! Disabled unless the program opens a listener for the control. Listens on loopback unless `allow_remote` is set, requires a bearer token,
+//! and limits the size of all input. The URL paths are in `route`.
 
 mod context;
 mod problem;
@@ -24,16 +24,16 @@ pub use record::CallRecord;
 use crate::FakeDriver;
 use context::Context;
 
-/// Maximum number of concurrent connections; further connections wait.
+/// Maximum number of concurrent connections to the control; more connections wait.
 const CONNECTIONS_MAX: usize = 64;
 
 /// Maximum size of a request head, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// Timeout for the request head, after which the connection is closed.
+/// Timeout for the request head; the connection is closed after this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A running HTTP control. Dropping it closes the listener.
+/// A running HTTP control. Dropping the value closes the listener.
 #[derive(Debug)]
 pub struct Control {
     address: SocketAddr,
@@ -43,7 +43,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens on an address; port 0 picks a free port. The token is random.
+    /// Listens on an address; for port 0 the system picks a free port. The token is random.
     ///
     /// Fails if the port cannot be bound, or if the address is not loopback and `allow_remote` is not set.
     pub async fn listen(
@@ -74,7 +74,7 @@ impl Control {
         })
     }
 
-    /// Base URL, for example `http://127.0.0.1:41000`.
+    /// Base URL of the control, for example `http://127.0.0.1:41000`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -84,12 +84,12 @@ impl Control {
         &self.token
     }
 
-    /// Stops the control, and returns when the last connection is closed.
+    /// Stops the control; resolves when its last connection is closed.
     pub async fn stop(self) {
         let Control { stop, task, .. } = self;
         drop(stop);
         if let Err(error) = task.await {
-            tracing::error!(%error, "the task of the control panicked");
+            tracing::error!(%error, "the task of the HTTP control panicked");
         }
     }
 }
@@ -116,7 +116,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "the HTTP control could not accept a connection");
                 // The usual cause is that the process has run out of file descriptors; retrying at once would be a busy loop.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -144,6 +144,6 @@ async fn serve(stream: TcpStream, context: Arc<Context>, stopped: CancellationTo
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection of the control ended early");
+        tracing::debug!(%error, "a connection to the HTTP control ended early");
     }
 }

@@ -1,4 +1,4 @@
-//! Stores the most recent calls as JSON-serializable text.
+//! Stores the most recent CSI calls as JSON-serializable text.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{Answer, Event, Observer, Segment};
 
-/// Maximum number of stored calls; older ones are dropped.
+/// Maximum number of stored calls; the oldest call is dropped for a new one.
 const CALLS_MAX: usize = 10_000;
 
 /// Observer that stores the last 10 000 calls of a driver.
@@ -24,7 +24,7 @@ struct StoredCalls {
     next: u64,
 }
 
-/// A call, serialized for the control.
+/// A CSI call, serialized for the HTTP control.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallText {
@@ -64,39 +64,25 @@ pub(super) struct CallText {
     volume_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     target_path: Option<String>,
-    /// The gRPC code, such as `OK`.
+    /// The gRPC code of the response, such as `OK`.
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<AnswerText>,
+    answer: Option<Answer>,
     lost: bool,
-}
-
-/// Response of GetCapacity, CreateVolume or ControllerExpandVolume.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum AnswerText {
-    #[serde(rename_all = "camelCase")]
-    Capacity {
-        available: i64,
-        maximum: Option<i64>,
-        minimum: Option<i64>,
-    },
-    #[serde(rename_all = "camelCase")]
-    Volume { bytes: i64, segment: Option<Segment> },
 }
 
 /// A page of stored calls.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     calls: Vec<Arc<CallText>>,
-    /// Sequence number of the next call, from which the client can continue to read.
+    /// Sequence number of the next call, with which the client can request the next page.
     next: u64,
 }
 
 impl CallRecord {
-    /// All stored calls from this sequence number on.
+    /// All stored calls whose sequence number is at least `number`.
     pub(super) fn since(&self, number: u64) -> Page {
         let stored = self.0.lock();
         let calls = stored
@@ -127,7 +113,7 @@ impl Observer for CallRecord {
 fn call_text(number: u64, event: Event) -> CallText {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (code, message, answer) = match event.outcome {
-        Ok(answer) => ("OK", None, answer_text(answer)),
+        Ok(answer) => ("OK", None, Some(answer).filter(|answer| *answer != Answer::Done)),
         Err(failure) => (failure.code, Some(failure.message), None),
     };
     CallText {
@@ -155,21 +141,5 @@ fn call_text(number: u64, event: Event) -> CallText {
         message,
         answer,
         lost: event.lost,
-    }
-}
-
-fn answer_text(answer: Answer) -> Option<AnswerText> {
-    match answer {
-        Answer::Done => None,
-        Answer::Capacity {
-            available,
-            maximum,
-            minimum,
-        } => Some(AnswerText::Capacity {
-            available,
-            maximum,
-            minimum,
-        }),
-        Answer::Volume { bytes, segment } => Some(AnswerText::Volume { bytes, segment }),
     }
 }

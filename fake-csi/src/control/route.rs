@@ -1,4 +1,4 @@
-//! Owns the routes of the control: what each method and path does to the driver, and the response. Does not know connections.
+//! Owns the routes of the HTTP control: what each method and path does to the driver, and the response. Does not know connections.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     context::Context,
-    problem::{Problem, parse},
+    problem::{RequestError, parse},
 };
 use crate::{
-    FakeDriver, Pool, RuleId, RuleState, RuleText, Segment, VolumeInfo,
-    description::{CostSpec, PoolSpec, PoolText, ReservationSpec, ReservedDeviceText},
+    FakeDriver, Pool, RuleId, Segment,
+    description::{CostSpec, PoolSpec, PoolText, ReservationSpec},
 };
 
 /// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// Timeout for a request body, after which the response is 408.
+/// Timeout for a request body; after this time the response is 408.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Result of a route: status and JSON body.
-type RouteResult = Result<(StatusCode, Vec<u8>), Problem>;
+/// Result of a route: HTTP status and JSON body.
+type RouteResult = Result<(StatusCode, Vec<u8>), RequestError>;
 
-/// Responds to any request.
+/// Responds to any HTTP request to the control.
 pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let result = match check_token(context, &request) {
         Ok(()) => route(context, request).await,
@@ -33,7 +33,8 @@ pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Re
     };
     let (status, body) = result.unwrap_or_else(|problem| {
         let status = problem.status;
-        (status, serde_json::to_vec(&problem.body()).unwrap_or_default())
+        let body = BTreeMap::from([("error", problem)]);
+        (status, serde_json::to_vec(&body).unwrap_or_default())
     });
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
@@ -46,13 +47,13 @@ pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Re
     response
 }
 
-fn check_token(context: &Context, request: &Request<Incoming>) -> Result<(), Problem> {
+fn check_token(context: &Context, request: &Request<Incoming>) -> Result<(), RequestError> {
     let given = request.headers().get(header::AUTHORIZATION);
     let token = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     if token.is_some_and(|token| equals_token(token, context.token.as_bytes())) {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(RequestError::new(
         StatusCode::UNAUTHORIZED,
         "the token is missing or wrong; send `Authorization: Bearer <token>` with the token that fake-csi printed at its start",
     ))
@@ -63,7 +64,7 @@ fn equals_token(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
-/// All collections, to distinguish a wrong method (405) from an unknown path (404).
+/// Names of all collections, to distinguish a wrong method (405) from an unknown path (404).
 const COLLECTIONS: [&str; 7] = [
     "driver",
     "pools",
@@ -89,27 +90,21 @@ async fn route(context: &Context, request: Request<Incoming>) -> RouteResult {
     result.unwrap_or_else(|| match parts.as_slice() {
         [name] | ["rules" | "reservations", name] if COLLECTIONS.contains(name) || parts.len() == 2 => {
             let message = format!("{path} does not support {method}; see the table in the README");
-            Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, message))
+            Err(RequestError::new(StatusCode::METHOD_NOT_ALLOWED, message))
         }
         _ => Err(unknown_path(&path)),
     })
 }
 
-/// Handles GET; `None` if the path does not support it.
+/// Handles GET of a path; `None` if the path does not support GET.
 fn get(context: &Context, parts: &[&str], query: &str) -> Option<RouteResult> {
     let driver = &context.driver;
     Some(match parts {
         ["driver"] => json(&driver_text(driver)),
         ["pools"] => json(&driver.pools().into_iter().map(pool_text).collect::<Vec<_>>()),
-        ["volumes"] => json(&driver.volumes().into_iter().map(volume_text).collect::<Vec<_>>()),
-        ["rules"] => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
-        ["reservations"] => json(
-            &driver
-                .reserved(None)
-                .into_iter()
-                .map(ReservedDeviceText::from)
-                .collect::<Vec<_>>(),
-        ),
+        ["volumes"] => json(&driver.volumes()),
+        ["rules"] => json(&driver.rules()),
+        ["reservations"] => json(&driver.reserved(None)),
         ["calls"] => parse_first_call(query).and_then(|number| json(&context.calls.since(number))),
         _ => return None,
     })
@@ -137,7 +132,7 @@ fn delete(driver: &FakeDriver, parts: &[&str]) -> Option<RouteResult> {
     })
 }
 
-/// Handles requests with a body; `None` if the path does not support the method.
+/// Handles HTTP methods with a body; `None` if the path does not support the method.
 async fn write(
     driver: &FakeDriver,
     method: &Method,
@@ -151,7 +146,7 @@ async fn write(
             empty_object()
         },
         (&Method::DELETE, ["pools"]) => |driver, body| {
-            let Removal { segment } = parse(body)?;
+            let PoolRemoval { segment } = parse(body)?;
             driver.remove_pool(&segment);
             empty_object()
         },
@@ -163,17 +158,11 @@ async fn write(
         (&Method::POST, ["rules"]) => |driver, body| {
             let rule = parse(body)?;
             let id = driver.add_rule(rule).map_err(conflict)?;
-            created(&BTreeMap::from([("id", id.0)]))
+            created_response(&BTreeMap::from([("id", id)]))
         },
         (&Method::POST, ["reservations"]) => |driver, body| {
             let reservation: ReservationSpec = parse(body)?;
-            let reserved = driver.reserve(&reservation.into()).map_err(conflict)?;
-            created(
-                &reserved
-                    .into_iter()
-                    .map(ReservedDeviceText::from)
-                    .collect::<Vec<_>>(),
-            )
+            created_response(&driver.reserve(&reservation.into()).map_err(conflict)?)
         },
         _ => return None,
     };
@@ -186,7 +175,7 @@ async fn write(
 /// Body of `DELETE /v1/pools`: the segment whose pools are removed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Removal {
+struct PoolRemoval {
     segment: Segment,
 }
 
@@ -213,33 +202,6 @@ struct PoolState {
     taken_bytes: u64,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RuleStateText {
-    id: u64,
-    matched: u64,
-    taken: u64,
-    #[serde(flatten)]
-    rule: RuleText,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VolumeText {
-    id: String,
-    name: String,
-    bytes: u64,
-    raw_bytes: u64,
-    segment: Segment,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device: Option<String>,
-    parameters: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    mutable_parameters: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
-}
-
 fn driver_text(driver: &FakeDriver) -> DriverText {
     let spec = driver.spec();
     DriverText {
@@ -263,58 +225,35 @@ fn pool_text((pool, total_bytes, taken_bytes): (Pool, u64, u64)) -> PoolState {
     }
 }
 
-fn rule_text(state: RuleState) -> RuleStateText {
-    RuleStateText {
-        id: state.id.0,
-        matched: state.matched,
-        taken: state.applied,
-        rule: state.rule.into(),
-    }
-}
-
-fn volume_text(volume: VolumeInfo) -> VolumeText {
-    VolumeText {
-        id: volume.id,
-        name: volume.name,
-        bytes: volume.bytes,
-        raw_bytes: volume.raw_bytes,
-        segment: volume.segment,
-        device: volume.device,
-        parameters: volume.parameters,
-        mutable_parameters: volume.mutable_parameters,
-        source: volume.source,
-    }
-}
-
-async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
+async fn body(request: Request<Incoming>) -> Result<Bytes, RequestError> {
     let reading = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
     let read = tokio::time::timeout(BODY_TIMEOUT, reading).await.map_err(|_| {
-        Problem::new(
+        RequestError::new(
             StatusCode::REQUEST_TIMEOUT,
-            "the body was not received in time; send it at once",
+            "the request body was not received in time; send the whole body at once",
         )
     })?;
     read.map(http_body_util::Collected::to_bytes).map_err(|error| {
         if error.is::<LengthLimitError>() {
-            let message = format!("the body has more than {BODY_BYTES_MAX} bytes; send a smaller one");
-            return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message);
+            let message = format!("the request body exceeds {BODY_BYTES_MAX} bytes; send a smaller body");
+            return RequestError::new(StatusCode::PAYLOAD_TOO_LARGE, message);
         }
-        Problem::new(
+        RequestError::new(
             StatusCode::BAD_REQUEST,
-            format!("the body could not be read: {error}; send it again"),
+            format!("the request body could not be read: {error}; send the request again"),
         )
     })
 }
 
 /// Parses the query `from=N`: the sequence number of the first call to return.
-fn parse_first_call(query: &str) -> Result<u64, Problem> {
+fn parse_first_call(query: &str) -> Result<u64, RequestError> {
     if query.is_empty() {
         return Ok(0);
     }
     let number = query.strip_prefix("from=").and_then(|number| number.parse().ok());
     number.ok_or_else(|| {
         let message = format!("unknown query {query:?}; write from=N, with the number of the first call");
-        Problem::new(StatusCode::BAD_REQUEST, message)
+        RequestError::new(StatusCode::BAD_REQUEST, message)
     })
 }
 
@@ -322,33 +261,33 @@ fn json(value: &impl Serialize) -> RouteResult {
     json_response(StatusCode::OK, value)
 }
 
-fn created(value: &impl Serialize) -> RouteResult {
+fn created_response(value: &impl Serialize) -> RouteResult {
     json_response(StatusCode::CREATED, value)
 }
 
 fn json_response(status: StatusCode, value: &impl Serialize) -> RouteResult {
     let text = serde_json::to_vec(value);
     text.map(|text| (status, text))
-        .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+        .map_err(|error| RequestError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
 }
 
 fn empty_object() -> RouteResult {
     Ok((StatusCode::OK, b"{}".to_vec()))
 }
 
-fn conflict(error: impl std::error::Error) -> Problem {
-    Problem::new(StatusCode::CONFLICT, error.to_string())
+fn conflict(error: impl std::error::Error) -> RequestError {
+    RequestError::new(StatusCode::CONFLICT, error.to_string())
 }
 
-fn not_found(what: &str, name: &str) -> Problem {
-    Problem::new(
+fn not_found(what: &str, name: &str) -> RequestError {
+    RequestError::new(
         StatusCode::NOT_FOUND,
-        format!("there is no {what} {name:?}; list them with GET"),
+        format!("there is no {what} {name:?}; list all with GET"),
     )
 }
 
-fn unknown_path(path: &str) -> Problem {
-    Problem::new(
+fn unknown_path(path: &str) -> RequestError {
+    RequestError::new(
         StatusCode::NOT_FOUND,
         format!("unknown path {path:?}; see the table in the README"),
     )

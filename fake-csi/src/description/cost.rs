@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CostFactor;
 
-/// Raw bytes per volume byte (`factor`) for classes with this parameter.
+/// Cost factor: raw bytes per volume byte (`factor`) for classes with the parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "Text")]
 pub struct CostSpec(#[serde(serialize_with = "write")] pub CostFactor);
@@ -17,7 +17,7 @@ struct Text {
     factor: Factor,
 }
 
-/// A cost factor: `2`, or `3/2` if it is not an integer.
+/// The number of a cost factor: `2`, or `3/2` if it is not an integer.
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,

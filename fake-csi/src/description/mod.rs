@@ -1,4 +1,4 @@
-//! Serialized form (JSON, YAML) of pools, costs and reservations, and its conversion to the driver's types.
+//! Serialized form (JSON, YAML) of pools, cost factors and reservations, and its conversion to the driver's types.
 //!
 //! Unknown keys are errors everywhere, so that a typo is not silently ignored.
 
@@ -8,6 +8,6 @@ mod reservation;
 mod size;
 
 pub use cost::CostSpec;
-pub use pool::{AccessText, DeviceSpec, FilesystemSpec, PoolSpec, PoolText};
-pub use reservation::{ReservationSpec, ReservedDeviceText, ReservedVolumeSpec};
+pub use pool::{DeviceSpec, FilesystemSpec, PoolSpec, PoolText};
+pub use reservation::{ReservationSpec, ReservedVolumeSpec};
 pub use size::{Size, SizeError};

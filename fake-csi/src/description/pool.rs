@@ -7,74 +7,61 @@ use serde::{Deserialize, Serialize};
 use super::Size;
 use crate::{Access, Device, Pool, Segment, Storage};
 
-/// A pool, serialized as a [`PoolText`].
+/// A pool that is serialized as a [`PoolText`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "PoolText", into = "PoolText")]
 pub struct PoolSpec(pub Pool);
 
-/// Serialized form of a pool.
+/// Serialized form of a storage pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolText {
-    /// Topology segment from which the pool is accessible; unset: from everywhere.
+    /// Topology segment from which the pool is accessible. Unset: the pool is accessible from everywhere.
     #[serde(default)]
     pub segment: Segment,
     /// Class parameters of the pool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Raw bytes of linear storage.
+    /// Raw bytes of a pool with linear storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Size>,
     /// With `capacity`: size of the largest contiguous extent.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "largest")]
     pub maximum: Option<Size>,
-    /// A filesystem that also holds other files.
+    /// A filesystem that contains the pool's volumes and files of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FilesystemSpec>,
-    /// Disks and volume groups, by name.
+    /// Disks and volume groups of the pool, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<BTreeMap<String, DeviceSpec>>,
 }
 
-/// Serialized form of a filesystem.
+/// Serialized form of a pool's filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
-    /// Size in bytes.
+    /// Size of the filesystem in bytes.
     pub size: Size,
-    /// Bytes used by other files.
+    /// Bytes used by files of other programs.
     #[serde(default)]
     pub used: Size,
 }
 
-/// Serialized form of a device.
+/// Serialized form of a pool's device.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// Size in raw bytes.
+    /// Size of the device in raw bytes.
     pub size: Size,
     /// Class parameters of the device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// The device is a volume group for many volumes. Otherwise a volume uses the whole device.
+    /// Whether the device is a volume group for many volumes. Otherwise one volume uses the whole device.
     #[serde(default)]
     pub group: bool,
-    /// Supported access types: `any`, `block` or `mount`.
+    /// Access types that the device supports: `any`, `block` or `mount`.
     #[serde(default)]
-    pub access: AccessText,
-}
-
-/// Serialized form of [`Access`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccessText {
-    /// Block and mount.
-    #[default]
-    Any,
-    /// Only block.
-    Block,
-    /// Only mount.
-    Mount,
+    pub access: Access,
 }
 
 impl TryFrom<PoolText> for PoolSpec {
@@ -140,11 +127,7 @@ impl From<DeviceSpec> for Device {
             size: text.size.0,
             parameters: text.parameters,
             group: text.group,
-            access: match text.access {
-                AccessText::Any => Access::Any,
-                AccessText::Block => Access::Block,
-                AccessText::Mount => Access::Mount,
-            },
+            access: text.access,
         }
     }
 }
@@ -155,11 +138,7 @@ impl From<Device> for DeviceSpec {
             size: Size(device.size),
             parameters: device.parameters,
             group: device.group,
-            access: match device.access {
-                Access::Any => AccessText::Any,
-                Access::Block => AccessText::Block,
-                Access::Mount => AccessText::Mount,
-            },
+            access: device.access,
         }
     }
 }

@@ -1,49 +1,35 @@
-//! Serialized form of reservations. Does not know whether they can be satisfied.
+//! Serialized form of device reservations. Does not know whether free devices suffice for a reservation.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::Size;
-use crate::{Reservation, ReservedDevice, ReservedVolume, Segment};
+use crate::{Reservation, ReservedVolume, Segment};
 
-/// Serialized form of a reservation.
+/// Serialized form of a reservation of devices for the volumes of one pod.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservationSpec {
-    /// Name of the reservation.
+    /// Name of the reservation, unique among the active reservations.
     pub name: String,
-    /// Segments on which devices are to be reserved.
+    /// Topology segments on which devices are to be reserved.
     pub segments: Vec<Segment>,
-    /// The volumes of one pod.
+    /// The future volumes of one pod.
     pub volumes: Vec<ReservedVolumeSpec>,
 }
 
-/// Serialized form of a future volume.
+/// Serialized form of a future volume for which devices are reserved.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedVolumeSpec {
-    /// Parameters that identify the volume: its CreateVolume request contains all of them, such as `csi.storage.k8s.io/pvc/name`.
+    /// Parameters that identify the future volume: its CreateVolume request contains all of them, such as `csi.storage.k8s.io/pvc/name`.
     pub holder: BTreeMap<String, String>,
-    /// Minimum size of the volume.
+    /// Minimum size of the future volume.
     pub size: Size,
-    /// Parameters of the volume's storage class.
+    /// Parameters of the future volume's StorageClass.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-}
-
-/// A reserved device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReservedDeviceText {
-    /// Name of the reservation.
-    pub reservation: String,
-    /// Segment of the pool that contains the device.
-    pub segment: Segment,
-    /// Name of the device.
-    pub device: String,
-    /// Parameters that identify the volume for which the device is reserved.
-    pub holder: BTreeMap<String, String>,
 }
 
 impl From<ReservationSpec> for Reservation {
@@ -57,17 +43,6 @@ impl From<ReservationSpec> for Reservation {
             name: text.name,
             segments: text.segments,
             volumes: text.volumes.into_iter().map(volume).collect(),
-        }
-    }
-}
-
-impl From<ReservedDevice> for ReservedDeviceText {
-    fn from(device: ReservedDevice) -> ReservedDeviceText {
-        ReservedDeviceText {
-            reservation: device.reservation,
-            segment: device.segment,
-            device: device.device,
-            holder: device.holder,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Sizes in bytes: `10Gi`, `256G`, `1024`.
+//! Sizes in bytes with optional suffix: `10Gi`, `256G`, `1024`.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// Suffixes as in Kubernetes quantities.
+/// Suffixes of sizes, as in Kubernetes quantities.
 const SUFFIXES: [(&str, u64); 13] = [
     ("Ki", 1 << 10),
     ("Mi", 1 << 20),
@@ -26,7 +26,7 @@ const SUFFIXES: [(&str, u64); 13] = [
 #[serde(transparent)]
 pub struct Size(pub u64);
 
-/// The text is not a valid size.
+/// The text is not a valid size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a size; write a whole number below 2^64, optionally with a suffix such as Gi or G")]
 pub struct SizeError(String);

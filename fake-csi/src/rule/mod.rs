@@ -1,4 +1,4 @@
-//! Fault rules: which calls a rule matches, and the effect on them.
+//! Fault rules: which CSI calls a rule matches, and the effect on these calls.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -16,13 +16,13 @@ mod text;
 #[cfg(feature = "control")]
 pub use text::{CutText, RuleText, VolumeOverride};
 
-/// Maximum number of rules. Exhausted rules are dropped to make space for new ones.
+/// Maximum number of fault rules. Exhausted rules are dropped to make space for new ones.
 pub(crate) const RULES_MAX: usize = 1000;
 
-/// Replaces the normal response of some calls.
+/// A fault rule: replaces the normal response of some CSI calls.
 ///
 /// Rules are tried in the order in which they were added, and the first match decides the result of a call. An [`Effect::Delay`] only adds
-/// a delay, so later rules still apply. Rules after the deciding rule do not count the call.
+/// a delay, so rules after it also apply. Rules after the deciding rule do not count the call.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "control", serde(try_from = "RuleText", into = "RuleText"))]
@@ -34,11 +34,11 @@ pub struct Rule {
     pub segment: Option<Segment>,
     /// Matches calls with all these parameters. An empty map matches all calls.
     pub parameters: BTreeMap<String, String>,
-    /// Number of matching calls to skip first.
+    /// Number of matching calls to which the rule is not applied at first.
     pub skip: u32,
-    /// Number of calls after which the rule is exhausted; `None`: unlimited.
+    /// Number of calls to which the rule is applied before it is exhausted; `None`: unlimited.
     pub times: Option<u32>,
-    /// What happens to the calls.
+    /// What happens to the calls to which the rule is applied.
     pub effect: Effect,
 }
 
@@ -49,26 +49,26 @@ pub enum Effect {
     Code(Code, String),
     /// The response is delayed by this duration.
     Delay(Duration),
-    /// The call hangs until the client gives up or the endpoint stops. If the rule is removed, the call continues normally.
+    /// The call hangs until the client cancels it or the endpoint stops. If the rule is removed, the call continues normally.
     Hang,
-    /// The connection is cut before the call is executed; all other calls on it fail as well.
+    /// The connection is cut before the call is executed; all calls in flight on the connection fail.
     Disconnect,
     /// The call is executed, and then the connection is cut instead of sending the response.
     LoseAnswer,
     /// `GetCapacity` returns these numbers of bytes, regardless of the pools. Invalid values, such as negative ones, are allowed.
     Capacity {
-        /// `available_capacity`.
+        /// `available_capacity` of the response.
         available: i64,
-        /// `maximum_volume_size`; `None` leaves it unset.
+        /// `maximum_volume_size` of the response; `None` leaves the field unset.
         maximum: Option<i64>,
-        /// `minimum_volume_size`; `None` leaves it unset.
+        /// `minimum_volume_size` of the response; `None` leaves the field unset.
         minimum: Option<i64>,
     },
     /// `CreateVolume` creates the volume, and then returns these values instead of the real ones.
     Volume {
-        /// `capacity_bytes`; `None` returns the real value.
+        /// `capacity_bytes` of the response; `None` returns the real value.
         bytes: Option<i64>,
-        /// `accessible_topology`; `None` returns the real value.
+        /// `accessible_topology` of the response; `None` returns the real value.
         topology: Option<Vec<Segment>>,
     },
     /// `Probe` returns this value as `ready`.
@@ -78,23 +78,23 @@ pub enum Effect {
 /// Why a fault rule or cost factor is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The effect does not apply to the method of the rule.
+    /// The effect does not apply to the CSI method of the rule.
     #[error("`{effect}` does not apply to {method}; use it with {applies_to}")]
     WrongMethod {
-        /// The effect.
+        /// Name of the effect.
         effect: &'static str,
-        /// The method of the rule.
+        /// The CSI method of the rule.
         method: Method,
-        /// The method to which the effect applies.
+        /// The CSI method to which the effect applies.
         applies_to: Method,
     },
-    /// [`Effect::Code`] with the code `OK`.
-    #[error("a rule for {0} has the code OK, which is not an error; remove the rule, or use an error code")]
+    /// The rule has [`Effect::Code`] with the code `OK`, which is not an error.
+    #[error("a fault rule for {0} has the code OK, which is no error; remove the rule, or use an error code")]
     FailureOk(Method),
     /// The rule has `times` 0, so it never matches a call.
-    #[error("a rule for {0} with 0 times matches no call; remove it, or use at least 1")]
+    #[error("a fault rule for {0} with `times: 0` matches no call; remove the rule, or use at least 1")]
     NoTimes(Method),
-    /// The maximum number of rules is reached.
+    /// The maximum number of fault rules is reached.
     #[error("the maximum of {RULES_MAX} fault rules is reached; remove some")]
     TooMany,
     /// Numerator or denominator of a cost factor is 0.
@@ -134,7 +134,7 @@ impl Rule {
     pub(crate) fn matches(&self, call: &Event) -> bool {
         let segment_matches = match (&self.segment, &call.segment) {
             (None, _) => true,
-            // A call without topology counts as one with an empty segment.
+            // A call without topology counts as a call with an empty segment.
             (Some(wanted), None) => wanted.is_empty(),
             (Some(wanted), Some(requested)) => contains(requested, wanted),
         };
@@ -154,7 +154,7 @@ impl Effect {
     }
 }
 
-/// Formats method and effect, such as `GetCapacity fails with UNAVAILABLE`.
+/// Formats CSI method and effect, such as `GetCapacity fails with UNAVAILABLE`.
 impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} ", self.method)?;

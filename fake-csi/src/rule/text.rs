@@ -13,7 +13,7 @@ use crate::{
 /// Maximum delay: one hour.
 const DELAY_MAX: Duration = Duration::from_secs(3600);
 
-/// A fault rule in JSON and YAML: which calls it matches, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and
+/// A fault rule in JSON and YAML: which CSI calls it matches, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and
 /// `ready`. `S` is the type of a segment, `B` that of a number of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(
@@ -84,7 +84,7 @@ pub enum CutText {
     After,
 }
 
-/// Wrong values about a created volume; an unset field returns the real value.
+/// Wrong values about a created volume; for an unset field, CreateVolume returns the real value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(
     rename_all = "camelCase",
@@ -105,9 +105,9 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl<S, B> RuleText<S, B> {
-    /// Converts to a [`Rule`]. `segment` and `bytes` convert a segment and a size.
+    /// Converts the text to a [`Rule`]. `segment` and `bytes` convert a segment and a size.
     ///
-    /// Fails if a conversion fails, or if there is not exactly one effect.
+    /// Fails if a conversion fails, or if the text does not have exactly one effect.
     pub fn resolve(
         self,
         segment: impl Fn(S) -> Result<Segment, String>,

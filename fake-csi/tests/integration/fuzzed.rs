@@ -1,4 +1,4 @@
-//! Runs the fuzz target of the socket on its seeds and on mutations of them, so that it compiles and passes without cargo-fuzz.
+//! Runs the fuzz target of the socket on its seeds and on mutated seeds, so that a plain test run covers the target without cargo-fuzz.
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
@@ -18,7 +18,7 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[test]
 fn seeds_close_their_connection() {
-    seeds().iter().for_each(|seed| fuzz::connection(seed));
+    seeds().iter().for_each(|seed| fuzz::fuzz_connection(seed));
 }
 
 proptest! {
@@ -31,6 +31,6 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        fuzz::connection(&bytes);
+        fuzz::fuzz_connection(&bytes);
     }
 }

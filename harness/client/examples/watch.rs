@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let uri = "/api/v1/nodes?watch=true".parse()?;
     for watch in ["first", "second"] {
         let start = Instant::now();
-        pauses.before(&uri).await;
+        pauses.wait_before_watch(&uri).await;
         writeln!(std::io::stdout(), "{watch} watch after {:?}", start.elapsed())?;
     }
     Ok(())

@@ -5,14 +5,14 @@ use std::time::Duration;
 /// Delays between attempts of a failing operation: `start` after the first failure, doubled after each further one, at most `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExponentialBackoff {
-    /// Delay after the first failure.
+    /// Delay after the first failure of the operation.
     pub start: Duration,
-    /// Maximum delay.
+    /// Maximum delay between two attempts.
     pub max: Duration,
 }
 
 impl ExponentialBackoff {
-    /// Delay after this number of consecutive failures, counted from 1.
+    /// Delay after this number of consecutive failures, which is at least 1.
     pub fn delay(self, failures: u32) -> Duration {
         let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.start.saturating_mul(factor).min(self.max)

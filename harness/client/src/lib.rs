@@ -1,10 +1,13 @@
-//! Backoff of Kubernetes clients: delays after failures, and between watches that end immediately.
+//! What the reference publisher and scheduler share as Kubernetes clients: discovery of the served version of a resource, accepted
+//! connections to their metrics, delays after failures, and delays between watches that end immediately.
 //!
 //! kube's watchers back off after an error, but restart a watch that ended normally without delay. If a server or proxy ends every watch
-//! immediately, this causes hundreds of requests per second. client-go treats a watch that lasted less than a second as failed, and so does
+//! immediately, kube sends hundreds of requests per second. client-go treats a watch that lasted less than a second as failed, and so does
 //! this crate.
 
 mod backoff;
+mod discovery;
+mod listen;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,11 +17,16 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 pub use backoff::ExponentialBackoff;
+pub use discovery::{is_type_missing, is_watched_type_missing, served_version};
+pub use listen::{Connections, Socket, connections};
 
-/// A watch that lasts less than this counts as failed.
+/// Media type of metrics in the OpenMetrics text format.
+pub const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A watch that lasts less than this duration counts as failed.
 const MIN_DURATION: Duration = Duration::from_secs(1);
 
-/// Delays the next watch of a client after a short one. Stores the last start of each watch.
+/// Delays the next watch of a client after a short watch. Stores when each watch started last.
 #[derive(Debug)]
 pub struct WatchPauses {
     backoff: ExponentialBackoff,
@@ -33,7 +41,7 @@ struct LastWatch {
 }
 
 impl WatchPauses {
-    /// Creates a value that knows no watches yet. `backoff`: the delay before the next watch, by the number of consecutive short watches.
+    /// Creates `WatchPauses` that store no watches yet. `backoff`: the delay of the next watch, by the number of consecutive short watches.
     pub fn new(backoff: ExponentialBackoff) -> Self {
         WatchPauses {
             backoff,
@@ -41,8 +49,8 @@ impl WatchPauses {
         }
     }
 
-    /// Waits before a request is sent, if the request starts a watch, and the previous watch with the same path and parameters was short.
-    pub async fn before(&self, uri: &Uri) {
+    /// Waits before a request is sent, if it starts a watch, and the previous watch with equal path and parameters was short.
+    pub async fn wait_before_watch(&self, uri: &Uri) {
         let Some(key) = watch_key(uri) else {
             return;
         };
@@ -53,7 +61,7 @@ impl WatchPauses {
         }
     }
 
-    /// The earliest start of a watch that is requested at `now`.
+    /// The earliest time at which a watch that is requested at `now` may start.
     fn start_time(&self, key: String, now: Instant) -> Instant {
         let mut last = self.last.lock();
         let before = last.get(&key);
@@ -70,7 +78,7 @@ impl WatchPauses {
     }
 }
 
-/// Path and parameters of a watch request without resourceVersion, which identify a repeated watch. `None` if the request is not a
+/// Path and parameters of a watch request without resourceVersion, which identify a repeated watch. `None` if the request does not start a
 /// watch.
 fn watch_key(uri: &Uri) -> Option<String> {
     let parameters = uri.query()?.split('&');
@@ -90,7 +98,7 @@ fn watch_key(uri: &Uri) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// For each time in `requested`, the time at which the watch starts, in milliseconds.
+    /// The start of the watch, in milliseconds, for each time in `requested` at which the client requests it.
     fn start_times(pauses: &WatchPauses, uri: &str, requested: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let start = Instant::now();
         let key = watch_key(&uri.parse().expect("valid URI")).expect("a watch request");
@@ -154,7 +162,7 @@ mod tests {
         let pauses = doubling();
         let waited = async |uri: &str| {
             let start = Instant::now();
-            pauses.before(&uri.parse().expect("valid URI")).await;
+            pauses.wait_before_watch(&uri.parse().expect("valid URI")).await;
             start.elapsed().as_millis()
         };
         assert_eq!(waited("/api/v1/nodes?watch=true").await, 0);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use capacity_diagnose::explain::{Detail, claim};
+use capacity_diagnose::explain::{ExplainOptions, claim};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
 
@@ -29,7 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut inventory = Inventory::default();
     inventory.add_text(CLUSTER.as_bytes())?;
     let rules = Options::default().rules()?;
-    let explanation = claim(&inventory.snapshot, &rules, "fast", "20Gi", &Detail::default())?;
+    let explanation = claim(
+        &inventory.snapshot,
+        &rules,
+        "fast",
+        "20Gi",
+        &ExplainOptions::default(),
+    )?;
     write!(std::io::stdout(), "{explanation}")?;
     Ok(())
 }

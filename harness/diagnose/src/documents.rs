@@ -1,6 +1,6 @@
-//! Splits the output of kubectl into objects: JSON or YAML, single objects, lists and streams of both, of any size.
+//! Splits the output of kubectl into API objects: JSON or YAML, single objects, lists and streams of both, of any size.
 //!
-//! Lists are parsed item by item, so that neither the text nor the parsed tree is in memory as a whole. Does not know kinds.
+//! Lists are parsed item by item, so that neither the text nor the parsed tree is in memory as a whole. Does not know kinds of objects.
 
 use std::fmt;
 use std::io::BufRead;
@@ -9,9 +9,11 @@ use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visito
 use serde_json::{Deserializer, Value};
 use serde_saphyr::budget::BudgetBreach;
 
+use crate::text::shortened;
+
 /// Maximum size of one object in bytes of YAML. etcd accepts at most 1.5 MiB by default.
 const OBJECT_MAX: usize = 16 << 20;
-/// Maximum number of maps, lists and values in one object, after expanding aliases.
+/// Maximum number of maps, lists and scalar values in one API object, after expanding YAML aliases.
 const NODES_MAX: usize = 2_000_000;
 
 /// Maximum nesting depth of one YAML object. serde_json has its own limit for JSON.
@@ -19,7 +21,7 @@ const DEPTH_MAX: usize = 64;
 /// Maximum total size in bytes of the items with anchors that are parsed again together with a later item that has an alias.
 const ANCHORS_MAX: usize = 16 << 20;
 
-/// Why a text contains no objects.
+/// Why a text cannot be split into API objects.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// The text cannot be read.
@@ -28,36 +30,36 @@ pub enum DocumentError {
     /// The text is not valid JSON or YAML.
     #[error("{place}: not {form}: {problem}; use the complete output of `kubectl get … -o yaml`")]
     Form {
-        /// Line and column of the error.
+        /// Line and column of the parse error.
         place: String,
         /// The detected format, JSON or YAML.
         form: &'static str,
-        /// The parse error.
+        /// Message of the parse error.
         problem: String,
     },
-    /// An object exceeds the maximum size.
+    /// An API object exceeds the maximum size.
     #[error(
         "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so remove it",
         OBJECT_MAX >> 20
     )]
     Large {
-        /// The first line of the object.
+        /// Number of the first line of the object.
         line: usize,
     },
-    /// An object is nested too deeply.
+    /// An API object is nested too deeply.
     #[error(
         "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove the object"
     )]
     Deep {
-        /// The first line of the object.
+        /// Number of the first line of the object.
         line: usize,
     },
-    /// Parsing all items with aliases would take too long.
+    /// Parsing all list items that have YAML aliases would take too long.
     #[error(
         "line {line}: too many items have aliases (`*name`) of anchors in items before them; use the output of `kubectl get … -o yaml`"
     )]
     Aliases {
-        /// Line of the first item that exceeds the limit.
+        /// Line of the first list item that exceeds the limit.
         line: usize,
     },
     /// A document is not an API object.
@@ -65,9 +67,9 @@ pub enum DocumentError {
         "line {line}: not a Kubernetes object: `kind` is missing in {start}; use the output of `kubectl get … -o yaml`"
     )]
     Kind {
-        /// The first line of the document.
+        /// Number of the first line of the document.
         line: usize,
-        /// The beginning of the document.
+        /// The beginning of the document's text.
         start: String,
     },
     /// The text ends before the `kind` of a list, which kubectl writes last, so it was truncated.
@@ -75,17 +77,17 @@ pub enum DocumentError {
         "the list has {0} items and no `kind: List` after them, so the file is truncated; create the dump again"
     )]
     CutOff(usize),
-    /// The callback returned an error for an object.
+    /// The callback returned this error for an object.
     #[error("{0}")]
     Rejected(String),
 }
 
-/// Callback that receives one object.
+/// Callback that receives the API objects of a text one by one.
 pub type Visit<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
 
-/// Passes each object of a text to the callback, and the items of lists one by one. An item without a kind gets the kind from the list.
+/// Passes each API object of a text to the callback, and the items of lists one by one. An item without `kind` gets its kind from the list.
 pub fn each_object(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
-    // Skip a byte order mark and whitespace.
+    // Skips a byte order mark and whitespace at the start.
     loop {
         let start = text.fill_buf()?;
         let skipped = match start {
@@ -104,7 +106,7 @@ pub fn each_object(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), 
     }
 }
 
-/// Whether a text with this beginning is JSON. YAML may start with a brace too, but a quoted key rarely follows it.
+/// Whether a text with this beginning is JSON. YAML may also start with a brace, but then the first key is rarely quoted.
 fn is_json(start: &[u8]) -> bool {
     let mut parts = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match (parts.next(), parts.next()) {
@@ -143,12 +145,12 @@ fn each_of_json(text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Documen
     }
 }
 
-/// The items of a document, if it is a list.
+/// State of the items of a JSON or YAML document, if the document is a list.
 #[derive(Default)]
 struct ListItems {
-    /// Items without a kind, until the kind of the list is known.
+    /// Items without `kind`, stored until the kind of the list is known.
     without_kind: Vec<Value>,
-    /// Number of items. `None`: the document contains no list so far.
+    /// Number of items read so far. `None`: no list has begun in the document.
     count: Option<usize>,
 }
 
@@ -162,7 +164,7 @@ impl ListItems {
         Ok(())
     }
 
-    /// Ends a document. `rest`: the fields of the document other than the items.
+    /// Ends a JSON or YAML document. `rest`: the fields of the document except the items.
     fn end(self, rest: Value, line: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let rejected = DocumentError::Rejected;
         match (rest["kind"].as_str(), self.count) {
@@ -180,13 +182,13 @@ impl ListItems {
             (None, None) if rest.is_null() => Ok(()),
             (None, None) => Err(DocumentError::Kind {
                 line,
-                start: rest.to_string().chars().take(40).collect(),
+                start: shortened(&rest.to_string()),
             }),
         }
     }
 }
 
-/// A JSON document that is possibly a list.
+/// The state of parsing a JSON document that is possibly a list.
 struct ListState<'a, 'b> {
     visit: &'a mut Visit<'b>,
     items: ListItems,
@@ -207,7 +209,7 @@ impl ListState<'_, '_> {
     }
 }
 
-/// Parses a JSON document: passes its items to the callback and returns the remaining fields.
+/// Parses a JSON document: passes list items to the callback and returns the remaining fields.
 struct DocumentVisitor<'l, 'a, 'b>(&'l mut ListState<'a, 'b>);
 
 impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
@@ -238,7 +240,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
     }
 }
 
-/// Parses the items of a list.
+/// Parses the items of a JSON list.
 struct ItemsSeed<'l, 'a, 'b>(&'l mut ListState<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for ItemsSeed<'_, '_, '_> {
@@ -276,11 +278,11 @@ fn reject<E: serde::de::Error>(list: &mut ListState<'_, '_>, why: String) -> E {
     E::custom("rejected")
 }
 
-/// A part of a YAML text: a document, an item of a list, or the text around the items.
+/// A part of a YAML text: a document, an item of a list, or the lines around the items.
 #[derive(Default)]
 struct YamlPiece {
     text: String,
-    /// Number of the first line, counted from 1.
+    /// Number of the first line in the whole text, counted from 1.
     line: usize,
 }
 
@@ -296,7 +298,7 @@ impl YamlPiece {
         }
     }
 
-    /// The parsed value. Null if the text contains only comments.
+    /// Parses the part as a value. Null if the text contains only comments.
     fn value(&self) -> Result<Value, DocumentError> {
         let options = serde_saphyr::options! {
             with_snippet: false,
@@ -358,7 +360,7 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
             if is_last {
                 return Ok(());
             }
-            // A document may start on the same line as the `---`.
+            // A YAML document may start on the line of its `---`.
             line = line.trim_start_matches(['-', '.']).trim_start().to_owned();
             if line.is_empty() {
                 continue;
@@ -368,22 +370,22 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
     }
 }
 
-/// The state of reading a YAML document.
+/// The state of reading a YAML document line by line.
 #[derive(Default)]
 struct YamlReader {
-    /// The document without the items of a list.
+    /// The lines of the document that belong to no list item.
     rest: YamlPiece,
-    /// Where the items are, if the document is a list.
+    /// The indentation of the list items, if the document is a list.
     items: Indentation,
     item: YamlPiece,
-    /// Earlier items that define anchors for later ones.
+    /// Items read before that define YAML anchors, for items that have aliases.
     anchors: String,
-    /// Total bytes of items with anchors that were parsed again together with later items.
+    /// Total bytes of items with anchors that were parsed again together with items that have aliases.
     anchors_read: usize,
     list: ListItems,
 }
 
-/// Where the items of a document are.
+/// Where the list items of a YAML document are.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Indentation {
     #[default]
@@ -443,7 +445,7 @@ impl YamlReader {
         self.list.add_item(value, visit).map_err(DocumentError::Rejected)
     }
 
-    /// Parses an item. kubectl writes no anchors, but tools that rewrite its output may.
+    /// Parses a list item. kubectl writes no YAML anchors, but tools that rewrite its output may.
     fn value(&mut self, item: &YamlPiece) -> Result<Value, DocumentError> {
         let has = |mark: char| {
             [": ", "- "]
@@ -462,7 +464,7 @@ impl YamlReader {
         if self.anchors_read > ANCHORS_MAX {
             return Err(DocumentError::Aliases { line: item.line });
         }
-        // Restores the dash that was replaced by a space.
+        // Restores the dash of the item, which was replaced by a space.
         let mut dashed = item.text.clone();
         dashed.replace_range(at..=at, "-");
         let with_anchors = YamlPiece {
@@ -500,7 +502,7 @@ impl YamlReader {
 mod tests {
     use super::*;
 
-    /// The objects of a text as kind/name, or the error.
+    /// The API objects of a text as kind/name, or the error.
     fn object_names(text: &str) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         let mut visit = |object: Value| {

@@ -1,4 +1,4 @@
-//! The objects of a cluster at one moment: from JSON, YAML (`kubectl get -o yaml`), or lists of an API server.
+//! The API objects of a cluster at one moment: from JSON, YAML (`kubectl get -o yaml`), or lists of an API server.
 //!
 //! Used by `why` and the lint. Does not know watches, which the scheduling loop uses.
 
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::documents::{DocumentError, each_object};
+use crate::text::shortened;
 use capacity_scheduler::objects::{Object, ObjectKey, Pod};
 use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::status::{is_forbidden, is_type_missing};
@@ -20,7 +21,7 @@ use capacity_scheduler::store::Collection;
 
 /// Maximum number of objects per list request.
 const PAGE_SIZE: usize = 500;
-/// API paths of the required resources other than CSIStorageCapacity.
+/// API paths of the resources that must be readable, except CSIStorageCapacity.
 const REQUIRED_PATHS: [&str; 9] = [
     "/api/v1/nodes",
     "/api/v1/namespaces",
@@ -37,7 +38,7 @@ const OPTIONAL_PATHS: [&str; 2] = [
     "/apis/policy/v1/poddisruptionbudgets",
     "/apis/coordination.k8s.io/v1/leases",
 ];
-/// Fields with quantities, which may be numbers in hand-written files.
+/// Fields that contain quantities, which may be numbers in hand-written files.
 const QUANTITIES: [&str; 7] = [
     "capacity",
     "maximumVolumeSize",
@@ -47,43 +48,43 @@ const QUANTITIES: [&str; 7] = [
     "pods",
     "ephemeral-storage",
 ];
-/// A field of node selectors that hand-written files wrongly contain in nodeTopology.
+/// A field of NodeSelector that hand-written files wrongly contain in nodeTopology.
 const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 
-/// The objects of a cluster, parsed.
+/// The API objects of a cluster, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// All objects that the scheduler uses.
+    /// All parsed objects that the scheduler uses.
     pub snapshot: Snapshot,
-    /// The pods, whichever scheduler is responsible for them.
+    /// The pods, whichever scheduler is responsible for each.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
     /// Number of skipped objects, by kind, of kinds that are not needed.
     pub skipped_kinds: BTreeMap<String, usize>,
 }
 
-/// Why objects cannot be parsed.
+/// Why API objects cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
-    /// A text contains no objects.
+    /// A text contains no API objects.
     #[error(transparent)]
     Text(#[from] DocumentError),
-    /// An object has no `kind`.
+    /// An API object has no `kind`.
     #[error("not a Kubernetes object: `kind` is missing in {0}")]
     Kind(String),
-    /// An object is invalid for its kind.
+    /// An API object is invalid for its kind.
     #[error("{kind} {name}: {problem}; correct or remove it")]
     Object {
         /// Kind of the object.
         kind: String,
         /// Name of the object.
         name: String,
-        /// What is invalid.
+        /// What is invalid in the object.
         problem: String,
     },
     /// The API server rejected a list request.
     #[error("{path}: {source}")]
     List {
-        /// Path of the rejected request.
+        /// URL path of the rejected request.
         path: String,
         /// The error of the API server.
         source: Box<ClientError>,
@@ -91,13 +92,13 @@ pub enum InventoryError {
 }
 
 impl Inventory {
-    /// Adds all objects of a YAML or JSON text, which may contain single objects and lists.
+    /// Adds all API objects of a YAML or JSON text, which may contain single objects and lists.
     pub fn add_text(&mut self, text: impl BufRead) -> Result<(), InventoryError> {
         let mut visit = |object: Value| self.add(object).map_err(|error| error.to_string());
         Ok(each_object(text, &mut visit)?)
     }
 
-    /// Adds one object, or every object of a list.
+    /// Adds one API object, or every object of a list.
     pub fn add(&mut self, object: Value) -> Result<(), InventoryError> {
         each_item(object, &mut |kind, object| self.add_one(kind, object))
     }
@@ -139,7 +140,7 @@ impl Inventory {
     }
 }
 
-/// Lists all objects of the kinds that the scheduler uses, and of the paths in `more`, unmodified. Sends only list requests.
+/// Lists all objects of the kinds that the scheduler uses, and of the paths in `more`, as JSON. Sends only list requests.
 pub async fn list_objects(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
     let mut objects = Vec::new();
     list_each_object(client, more, &mut |_, object| {
@@ -150,10 +151,10 @@ pub async fn list_objects(client: &Client, more: &[&'static str]) -> Result<Vec<
     Ok(objects)
 }
 
-/// Callback that receives a kind and one object.
+/// Callback that receives a kind and one API object.
 type Visit<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a;
 
-/// Passes one object, or every object of a list, to the callback.
+/// Passes one API object, or every object of a list, to the callback.
 fn each_item(mut object: Value, visit: &mut Visit<'_>) -> Result<(), InventoryError> {
     let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
         return Err(InventoryError::Kind(shortened(&object.to_string())));
@@ -161,7 +162,7 @@ fn each_item(mut object: Value, visit: &mut Visit<'_>) -> Result<(), InventoryEr
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
         return visit(&kind, object);
     };
-    // Items of lists from an API server have no kind.
+    // Items of lists from an API server have no `kind`.
     let of_items = kind.strip_suffix("List").unwrap_or_default();
     for mut item in std::mem::take(items) {
         if item["kind"].is_null() && item.is_object() {
@@ -251,7 +252,7 @@ where
     T::read(&source).map_err(|error| invalid(error.to_string()))
 }
 
-/// Converts numbers in quantity fields to strings, as the API has them.
+/// Converts numbers in quantity fields to strings, which the API requires.
 fn format_quantities(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -265,8 +266,4 @@ fn format_quantities(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(format_quantities),
         _ => {}
     }
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }

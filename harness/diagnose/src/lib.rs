@@ -6,6 +6,7 @@
 //! inventory   objects of a cluster or of texts, as a scheduler snapshot
 //! explain     feasible nodes of a pod or PVC, and why other nodes are rejected
 //! snapshot    every object of a cluster at one moment, and gaps of a dump
+//! text        shortens texts and lists for messages
 //! lint        contradictory and useless objects
 //! health      indicators for an operator
 //! ```
@@ -19,3 +20,4 @@ pub mod health;
 pub mod inventory;
 pub mod lint;
 pub mod snapshot;
+mod text;

@@ -1,11 +1,11 @@
-//! Finds objects that have no effect, or that probably differ from what their author intended.
+//! Finds API objects that have no effect, or that probably differ from what their author intended.
 //!
-//! A scheduler silently ignores such objects. The lint changes nothing, and does not check programs.
+//! A scheduler silently ignores objects without effect. The lint changes nothing, and does not check programs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use capacity_types::{Arithmetic, NodeTopology, Quantity, Requirement};
+use capacity_types::{ByteConversion, NodeTopology, Quantity, Requirement};
 use serde::Serialize;
 
 use capacity_scheduler::objects::{Capacity, Class, Node, ObjectKey};
@@ -14,17 +14,17 @@ use capacity_scheduler::snapshot::Snapshot;
 /// A problem that the lint has found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// Machine-readable kind of the problem.
+    /// Machine-readable code of the kind of problem.
     pub code: &'static str,
     /// The object with the problem, as `kind namespace/name`.
     pub object: String,
-    /// Name of the StorageClass concerned.
+    /// Name of the StorageClass that the problem concerns.
     pub class: String,
     /// The problem and its consequence.
     pub message: String,
     /// How to fix the problem.
     pub advice: &'static str,
-    /// Namespace and name of the PVC concerned, if any.
+    /// Namespace and name of the PVC that the problem concerns, if any.
     #[serde(skip)]
     pub claim: Option<ObjectKey>,
 }
@@ -32,7 +32,7 @@ pub struct Finding {
 /// Checks one CSIStorageCapacity object. Returns a description of the problem, if any.
 type Check = fn(&Cluster<'_>, &Capacity) -> Option<String>;
 
-/// A snapshot whose nodes are indexed by label, because thousands of objects are matched against thousands of nodes.
+/// A snapshot whose nodes are indexed by label, so that thousands of objects can be matched with thousands of nodes.
 struct Cluster<'a> {
     snapshot: &'a Snapshot,
     by_label: HashMap<(&'a str, &'a str), Vec<&'a Node>>,
@@ -52,7 +52,7 @@ impl<'a> Cluster<'a> {
         Self { snapshot, by_label }
     }
 
-    /// The nodes that the topology matches.
+    /// The nodes that the `nodeTopology` of an object matches.
     fn matching_nodes(&self, topology: &NodeTopology) -> Vec<&'a Node> {
         let NodeTopology::Matching(selector) = topology else {
             return Vec::new();
@@ -75,7 +75,7 @@ impl<'a> Cluster<'a> {
 
 macro_rules! checks {
     ($($code:literal: $check:ident, $advice:literal;)+) => {
-        /// Checks of single CSIStorageCapacity objects: code, check, advice. An object may fail several checks.
+        /// Checks of single CSIStorageCapacity objects: code, check function, advice. An object may fail several checks.
         const CHECKS: &[(&str, Check, &str)] = &[$(($code, $check, $advice)),+];
     };
 }
@@ -94,7 +94,7 @@ checks! {
     "overflow": quantity_overflow, "publish at most 9223372036854775807 bytes";
 }
 
-/// All findings, grouped by object.
+/// All findings of the lint, grouped by object.
 pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     let cluster = Cluster::of(snapshot);
@@ -184,7 +184,7 @@ fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 
 fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
-    // If the snapshot contains no nodes, the topology of an object cannot be compared with nodes.
+    // If the snapshot contains no nodes, `nodeTopology` cannot be compared with nodes.
     let none = is_evaluated
         && !cluster.snapshot.nodes.is_empty()
         && cluster.matching_nodes(&object.topology).is_empty();
@@ -226,18 +226,19 @@ fn negative_quantity(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let (field, quantity) = quantities(object).find(|(_, quantity)| quantity.nanos() < 0)?;
     Some(format!(
         "{field} is {} bytes, so no claim fits",
-        quantity.bytes(Arithmetic::Exact)
+        quantity.bytes(ByteConversion::Exact)
     ))
 }
 
 fn quantity_overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
-    let differs =
-        |quantity: &Quantity| quantity.bytes(Arithmetic::Exact) != quantity.bytes(Arithmetic::Wrapping);
+    let differs = |quantity: &Quantity| {
+        quantity.bytes(ByteConversion::Exact) != quantity.bytes(ByteConversion::Wrapping)
+    };
     let (field, quantity) = quantities(object).find(|(_, quantity)| differs(quantity))?;
     Some(format!(
         "{field} is {} bytes, which kube-scheduler up to 1.36 reads as {}",
-        quantity.bytes(Arithmetic::Exact),
-        quantity.bytes(Arithmetic::Wrapping)
+        quantity.bytes(ByteConversion::Exact),
+        quantity.bytes(ByteConversion::Wrapping)
     ))
 }
 
@@ -273,7 +274,7 @@ fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Finds classes of a driver that tracks capacity for which no object exists. All pods that use such a class remain pending.
+/// Finds StorageClasses without any CSIStorageCapacity object although their driver tracks capacity. All pods that use such a class remain
 fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter() {
         let tracked = snapshot

@@ -1,7 +1,7 @@
-//! The objects of a cluster at one moment, read from a running cluster or from the output of `kubectl get -o yaml`. Changes nothing in the
-//! cluster.
+//! The API objects of a cluster at one moment, read from a running cluster or from the output of `kubectl get -o yaml`. Changes nothing in
+//! the cluster.
 //!
-//! Also lists objects that a dump probably lacks, because a user would not notice the gap. Does not evaluate pods.
+//! Lists objects that a dump probably lacks, because a user would not notice the gap. Does not evaluate pods.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 /// The command that prints the relevant objects of all namespaces.
 pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
 
-/// The objects of a cluster at one moment.
+/// The API objects of a cluster at one moment.
 #[derive(Default)]
 pub struct Snapshot {
     /// All objects except pods, without large fields that affect no result.
@@ -38,7 +38,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads several files as the objects of one cluster.
+    /// Reads several files as the API objects of one cluster.
     pub fn of_files(files: &[PathBuf]) -> Result<Self, Error> {
         let mut snapshot = Self {
             is_dump: true,
@@ -63,7 +63,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Builds a snapshot from these objects.
+    /// Builds a snapshot from the API objects of a cluster.
     pub fn of_objects(objects: Vec<Value>) -> Result<Self, Error> {
         let mut snapshot = Self::default();
         snapshot.add_all(objects)?;
@@ -101,7 +101,7 @@ impl Snapshot {
         self.is_dump && snapshot.capacities.is_empty() && snapshot.classes.iter().any(tracked)
     }
 
-    /// Objects that the dump probably lacks, one sentence each.
+    /// Objects that the dump probably lacks: one sentence per kind of object.
     pub fn missing_objects(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if !self.is_dump {
@@ -152,12 +152,7 @@ impl Snapshot {
         };
         let known: BTreeSet<&str> = names("CSINode").collect();
         let lacking: Vec<&str> = names("Node").filter(|node| !known.contains(node)).collect();
-        let named = lacking
-            .iter()
-            .take(LISTED_MAX)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let named = lacking[..lacking.len().min(LISTED_MAX)].join(", ");
         match (lacking.len(), known.is_empty()) {
             (0, _) => None,
             (_, true) => Some("no CSINode objects: are csinodes missing in the dump?".to_owned()),
@@ -171,7 +166,7 @@ impl Snapshot {
         }
     }
 
-    /// The namespace to use: `given`, otherwise that of the kubeconfig context, otherwise `default`.
+    /// The namespace to use: `given`, else the namespace of the kubeconfig context, else `default`.
     pub fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
         given.or(self.namespace.as_deref()).unwrap_or("default")
     }
@@ -200,7 +195,7 @@ impl Snapshot {
     }
 }
 
-/// Fields of a pod's metadata that are retained.
+/// Metadata fields of a pod that are retained.
 const POD_METADATA: [&str; 9] = [
     "name",
     "namespace",
@@ -212,7 +207,7 @@ const POD_METADATA: [&str; 9] = [
     "generation",
     "resourceVersion",
 ];
-/// Fields of a pod's spec that are retained, because a scheduler filter or a report reads them.
+/// Spec fields of a pod that are retained, because a scheduler filter or a report reads them.
 const POD_SPEC: [&str; 17] = [
     "nodeName",
     "schedulerName",
@@ -232,7 +227,7 @@ const POD_SPEC: [&str; 17] = [
     "resourceClaims",
     "schedulingGroup",
 ];
-/// Fields of a pod's status that are retained.
+/// Status fields of a pod that are retained.
 const POD_STATUS: [&str; 6] = [
     "phase",
     "conditions",
@@ -241,11 +236,11 @@ const POD_STATUS: [&str; 6] = [
     "containerStatuses",
     "initContainerStatuses",
 ];
-/// Types of a pod's conditions that are retained.
+/// Types of pod conditions that are retained.
 const POD_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "DisruptionTarget"];
-/// Fields of a container that are retained.
+/// Fields of a pod's container that are retained.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
-/// Fields of a container's status that are retained.
+/// Fields of a container status that are retained.
 const CONTAINER_STATUS: [&str; 4] = ["name", "ready", "resources", "allocatedResources"];
 /// Volume sources of a pod that are retained: the scheduler reads them, or they show to which driver the pod belongs.
 const VOLUMES: [&str; 8] = [
@@ -300,7 +295,7 @@ fn retain(object: Option<&mut Value>, fields: &[&str]) {
     }
 }
 
-/// Removes the conditions of an object that have none of these types.
+/// Removes all conditions of an object except those with one of these types.
 fn retain_conditions(object: &mut Value, types: &[&str]) {
     if let Some(conditions) = object
         .pointer_mut("/status/conditions")

@@ -40,10 +40,10 @@ use crate::{
     watch::{Change, InitialSync, list_and_watch},
 };
 
-/// Minimum number of lists of the objects per `--orphan-after` period.
+/// Minimum number of lists of CSIStorageCapacity objects per `--orphan-after` period.
 const LISTS_PER_ABSENCE: u32 = 5;
 
-/// Maximum time between two lists.
+/// Maximum time between two lists of CSIStorageCapacity objects.
 const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 
 /// Deletes the orphaned objects of one driver.
@@ -58,7 +58,7 @@ struct Cleaner {
     dialect: Dialect,
 }
 
-/// The nodes that run the driver.
+/// The observed nodes, and which of them run the driver.
 #[derive(Debug, Default)]
 struct Nodes {
     /// Nodes whose CSINode lists the driver.
@@ -69,7 +69,7 @@ struct Nodes {
     listed: bool,
 }
 
-/// The instances whose node does not run the driver, each with the time at which this was first observed.
+/// Publisher instances without the driver on their node, each with the time of the first such observation.
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
@@ -184,7 +184,7 @@ impl Cleaner {
         }
     }
 
-    /// Lists the objects and deletes those that have been orphaned long enough. Returns the time at which further objects can be deleted.
+    /// Lists the objects and deletes those that have been orphaned long enough. Returns the time at which the next objects can be deleted.
     async fn clean_once(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
         let selector = format!("{DRIVER_LABEL}={}", self.driver);
         let objects = self
@@ -209,7 +209,7 @@ impl Cleaner {
             });
             absent.map(|(instance, _)| instance.clone()).collect()
         };
-        absences.update(absent, Instant::now());
+        absences.replace_absent(absent, Instant::now());
         let due = absences.orphaned_instances(self.orphan_after, Instant::now());
         let present = match due.is_empty() {
             true => BTreeSet::new(),
@@ -246,7 +246,7 @@ impl Cleaner {
         Ok(nodes.instances(&self.driver))
     }
 
-    /// Deletes the objects of an instance. Each deletion may take long, so this stops if the node runs the driver again.
+    /// Deletes the objects of an instance. Each deletion may take long, so the loop stops if the node runs the driver again.
     async fn delete_instance_objects(
         &self,
         instance: &str,
@@ -314,8 +314,8 @@ impl Nodes {
 }
 
 impl Absences {
-    /// Replaces the set of absent instances. An instance that was present in between starts a new period of absence.
-    fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
+    /// Replaces the set of absent instances. An instance that was present for a while starts a new period of absence.
+    fn replace_absent(&mut self, absent: BTreeSet<String>, now: Instant) {
         self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {
             self.0.entry(instance).or_insert(now);
@@ -353,8 +353,8 @@ mod tests {
     #[test]
     fn objects_are_due_after_orphan_after_and_not_before() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a"]), begin);
-        absences.update(absent(&["a"]), seconds_after(begin, 29));
+        absences.replace_absent(absent(&["a"]), begin);
+        absences.replace_absent(absent(&["a"]), seconds_after(begin, 29));
         assert_eq!(
             absences.orphaned_instances(T, seconds_after(begin, 29)),
             Vec::<String>::new()
@@ -369,9 +369,9 @@ mod tests {
     #[test]
     fn a_returned_instance_starts_a_new_absence() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a", "b"]), begin);
-        absences.update(absent(&["b"]), seconds_after(begin, 20));
-        absences.update(absent(&["a", "b"]), seconds_after(begin, 25));
+        absences.replace_absent(absent(&["a", "b"]), begin);
+        absences.replace_absent(absent(&["b"]), seconds_after(begin, 20));
+        absences.replace_absent(absent(&["a", "b"]), seconds_after(begin, 25));
         assert_eq!(absences.orphaned_instances(T, seconds_after(begin, 40)), ["b"]);
         assert_eq!(
             absences.orphaned_instances(T, seconds_after(begin, 55)),

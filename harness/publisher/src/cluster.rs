@@ -29,7 +29,7 @@ pub(crate) struct Cluster {
     pub(crate) topology: Topology,
 }
 
-/// Applies a change to a map of [`Cluster`]. Returns the replaced object; `None` also if the change is older than the stored object.
+/// Applies a change to a map of [`Cluster`]. Returns the replaced object; `None` if no object was stored or the stored one is newer.
 pub(crate) fn apply_change<K: Resource>(
     map: &mut HashMap<String, Arc<K>>,
     change: &Change<K>,
@@ -52,7 +52,7 @@ pub(crate) fn apply_change<K: Resource>(
     }
 }
 
-/// The map key of PVCs: the UID, since a recreated PVC with the same name is another PVC.
+/// The map key of PVCs: `metadata.uid`, since a recreated PVC with an equal name is another PVC.
 pub(crate) fn uid<K: Resource>(object: &K) -> String {
     object.uid().unwrap_or_default()
 }

@@ -62,7 +62,7 @@ pub(crate) struct Capabilities {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("rpc error: code = {} desc = {message}", code_text(*.code))]
 pub struct DriverError {
-    /// The gRPC code.
+    /// The gRPC status code of the call.
     pub code: Code,
     /// The message from the driver or from the connection.
     pub message: String,
@@ -146,7 +146,7 @@ impl Driver {
                 segments: segment.clone(),
             }),
         };
-        let mut controller = self.controller();
+        let mut controller = self.controller_client();
         let call = controller.get_capacity(request);
         self.connection
             .with_timeout("/csi.v1.Controller/GetCapacity", call)
@@ -154,7 +154,7 @@ impl Driver {
     }
 
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
-        let mut controller = self.controller();
+        let mut controller = self.controller_client();
         let call = controller.create_volume(request);
         let response = self
             .connection
@@ -177,7 +177,7 @@ impl Driver {
             volume_id: volume_id.to_owned(),
             secrets,
         };
-        let mut controller = self.controller();
+        let mut controller = self.controller_client();
         let call = controller.delete_volume(request);
         self.connection
             .with_timeout("/csi.v1.Controller/DeleteVolume", call)
@@ -185,7 +185,7 @@ impl Driver {
             .map(|_| ())
     }
 
-    fn controller(&self) -> ControllerClient<Channel> {
+    fn controller_client(&self) -> ControllerClient<Channel> {
         ControllerClient::new(self.connection.channel.clone())
     }
 }
@@ -198,7 +198,7 @@ impl ConnectRetry {
         ConnectRetry(Retry::new(backoff))
     }
 
-    /// Waits after an attempt. `failed`: the error of the attempt, or `None` if the driver is not ready. Returns errors that a retry cannot
+    /// Waits after a connection attempt. `failed`: the error, or `None` if the driver is not ready. Returns errors that a retry cannot
     /// fix.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {

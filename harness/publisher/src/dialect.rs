@@ -17,16 +17,16 @@ use k8s_openapi::{
 
 use crate::{quantity, rng::SharedRng};
 
-/// For each variation that the specifications allow, the form that this publisher uses.
+/// Where KEP-1472 and the CSI specification allow several forms, the form that this publisher uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
     /// How an existing object is updated.
     pub update: UpdateVerb,
-    /// How sizes are written.
+    /// How the sizes in objects (`capacity` and `maximumVolumeSize`) are written.
     pub sizes: SizeForm,
     /// How `nodeTopology` is written.
     pub selector: SelectorForm,
-    /// How objects are named (KEP-1472, "CSIStorageCapacity", recommends all of these forms).
+    /// How CSIStorageCapacity objects are named (KEP-1472, "CSIStorageCapacity", recommends all of these forms).
     pub names: NameForm,
     /// Whether the owner reference omits `controller: true`, which garbage collection does not need.
     pub plain_owner: bool,
@@ -36,13 +36,13 @@ pub struct Dialect {
     pub topology_of_csi_node: bool,
     /// Whether a managed-by label that would be too long is shortened with a hash. The KEP does not define how to shorten it.
     pub hashed_instance: bool,
-    /// Whether API discovery runs only once, and again only if the version is no longer served.
+    /// Whether API discovery is repeated only when the server no longer serves the API version in use.
     pub cached_discovery: bool,
-    /// Delay before the first request.
+    /// Delay before the publisher's first request.
     pub start_delay: Duration,
-    /// Whether a cleaner looks for orphaned objects only at regular intervals, and not also after watch events.
+    /// Whether a cleaner looks for orphaned objects only at regular intervals and ignores watch events.
     pub regular_checks: bool,
-    /// Whether a cleaner finds the nodes of the driver only by CSINode objects, as in the KEP, and not also by Node objects.
+    /// Whether a cleaner finds the nodes of the driver only by CSINode objects, as in the KEP, and ignores Node objects.
     pub csi_nodes_alone: bool,
 }
 
@@ -58,7 +58,7 @@ pub enum UpdateVerb {
     Apply,
 }
 
-/// How sizes are written.
+/// How the sizes in objects (`capacity` and `maximumVolumeSize`) are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizeForm {
     /// As a quantity with the largest binary suffix that divides the size: `10Gi`.
@@ -71,17 +71,17 @@ pub enum SizeForm {
 /// How `nodeTopology` is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelectorForm {
-    /// `matchLabels`.
+    /// `nodeTopology` with `matchLabels`.
     #[default]
     Labels,
-    /// `matchExpressions` with `In`, as in the examples of the KEP.
+    /// `nodeTopology` with `matchExpressions` and the operator `In`, as in the examples of the KEP.
     Expressions,
 }
 
-/// How objects are named.
+/// How CSIStorageCapacity objects are named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameForm {
-    /// `generateName: csisc-`.
+    /// `generateName: csisc-`, so that the API server completes the name.
     #[default]
     Generated,
     /// The name `csisc-<uuid>`.
@@ -91,7 +91,7 @@ pub enum NameForm {
 }
 
 impl Dialect {
-    /// Converts a new object to this dialect.
+    /// Converts a new CSIStorageCapacity object to the configured forms.
     pub(crate) fn new_object(
         self,
         mut object: CSIStorageCapacity,
@@ -116,7 +116,7 @@ impl Dialect {
         self.changed_object(object)
     }
 
-    /// Converts an updated object to this dialect.
+    /// Converts an updated CSIStorageCapacity object to the configured forms.
     pub(crate) fn changed_object(self, mut object: CSIStorageCapacity) -> CSIStorageCapacity {
         if self.sizes == SizeForm::Bytes {
             for size in [&mut object.capacity, &mut object.maximum_volume_size]
@@ -131,7 +131,7 @@ impl Dialect {
         object
     }
 
-    /// Converts an owner reference to this dialect.
+    /// Converts an owner reference to the configured form.
     pub(crate) fn convert_owner(self, owner: OwnerReference) -> OwnerReference {
         let controller = owner.controller.filter(|_| !self.plain_owner);
         OwnerReference { controller, ..owner }

@@ -51,7 +51,7 @@ pub(crate) struct Recorder {
     written: Mutex<HashMap<EventKey, WrittenEvent>>,
 }
 
-/// Events with equal keys are one Event object with a count.
+/// Events with equal keys are written as one Event object with a count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventKey {
     uid: Option<String>,
@@ -118,7 +118,7 @@ impl Recorder {
             let count = count.saturating_add(1);
             let patch = Patch::Merge(json!({"count": count, "lastTimestamp": Time(now)}));
             match api.patch(&name, &PatchParams::default(), &patch).await {
-                Ok(_) => return self.remember(key, name, count),
+                Ok(_) => return self.store_written_event(key, name, count),
                 Err(error) if is_not_found(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -126,10 +126,10 @@ impl Recorder {
         let event = self.event(about, &key, now);
         let name = event.name_any();
         api.create(&PostParams::default(), &event).await?;
-        self.remember(key, name, 1)
+        self.store_written_event(key, name, 1)
     }
 
-    fn remember(&self, key: EventKey, name: String, count: i32) -> kube::Result<()> {
+    fn store_written_event(&self, key: EventKey, name: String, count: i32) -> kube::Result<()> {
         let mut written = self.written.lock();
         if written.len() >= EVENTS_MAX {
             written.clear();

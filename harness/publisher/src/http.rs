@@ -1,4 +1,4 @@
-//! The HTTP endpoint for metrics and health: a few fixed paths; all others return 404.
+//! The HTTP endpoint for metrics and health: a few fixed paths; any other path returns 404.
 
 use std::{
     convert::Infallible,
@@ -10,10 +10,8 @@ use std::{
     time::Duration,
 };
 
-use futures::{
-    StreamExt,
-    stream::{self, BoxStream},
-};
+use capacity_client::{Connections, OPENMETRICS_TYPE, Socket};
+use futures::StreamExt;
 use http_body_util::Full;
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -24,19 +22,11 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
-    sync::Semaphore,
-    time::Instant,
-};
+use tokio::{net::TcpListener, sync::Semaphore, time::Instant};
 
-use crate::{
-    metrics::{self, Metrics},
-    options::HttpOptions,
-};
+use crate::{metrics::Metrics, options::HttpOptions};
 
-/// Maximum number of concurrent connections; further connections wait.
+/// Maximum number of concurrent connections; another connection is accepted when one of them ends.
 const CONNECTIONS_MAX: usize = 32;
 
 /// Timeout for receiving the request headers.
@@ -47,13 +37,6 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A leader is unhealthy if it still runs this long after its Lease expired.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
-
-/// A byte stream to a client.
-pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
-
-/// A stream of accepted connections.
-pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 
 /// The state behind the health and readiness checks.
 #[derive(Default)]
@@ -116,15 +99,6 @@ pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpLis
     Ok(Some(listener))
 }
 
-/// The connections that a listener accepts.
-pub(crate) fn connections(listener: TcpListener) -> Connections {
-    let accepted = stream::unfold(listener, async |listener| {
-        let accepted = listener.accept().await;
-        Some((accepted.map(|(socket, _)| Box::new(socket) as _), listener))
-    });
-    accepted.boxed()
-}
-
 /// Serves connections. Does not return.
 pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) -> Infallible {
     let Some(mut connections) = connections else {
@@ -172,13 +146,13 @@ async fn serve_connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
 impl Endpoint {
     fn response(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n");
+            return text_response(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n");
         }
         let health = &self.health;
         match path {
             path if path == self.metrics_path => {
                 let mut response = Response::new(self.metrics.text().into());
-                let media = hyper::header::HeaderValue::from_static(metrics::OPENMETRICS_TYPE);
+                let media = hyper::header::HeaderValue::from_static(OPENMETRICS_TYPE);
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 response
             }
@@ -187,20 +161,20 @@ impl Endpoint {
             "/healthz/leader-election" if health.election_check.load(Ordering::Relaxed) => {
                 health_response(health.is_alive(), "the Lease has expired")
             }
-            _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
+            _ => text_response(StatusCode::NOT_FOUND, "404 page not found\n"),
         }
     }
 }
 
 fn health_response(is_healthy: bool, problem: &'static str) -> Response<Full<Bytes>> {
     if is_healthy {
-        text(StatusCode::OK, "ok")
+        text_response(StatusCode::OK, "ok")
     } else {
-        text(StatusCode::INTERNAL_SERVER_ERROR, problem)
+        text_response(StatusCode::INTERNAL_SERVER_ERROR, problem)
     }
 }
 
-fn text(code: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
+fn text_response(code: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = code;
     response
@@ -208,6 +182,7 @@ fn text(code: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
 
 #[cfg(test)]
 mod tests {
+    use capacity_client::connections;
     use http_body_util::BodyExt;
 
     use super::*;
@@ -236,10 +211,7 @@ mod tests {
         let endpoint = endpoint();
         endpoint.metrics.set_leader(false);
         let metrics_response = endpoint.response(&Method::HEAD, "/custom-metrics");
-        assert_eq!(
-            metrics_response.headers()[CONTENT_TYPE],
-            metrics::OPENMETRICS_TYPE
-        );
+        assert_eq!(metrics_response.headers()[CONTENT_TYPE], OPENMETRICS_TYPE);
         let (code, text) = get(&endpoint, "/custom-metrics").await;
         assert_eq!(code, 200);
         assert!(text.contains("leader_election_master_status"), "{text}");

@@ -388,7 +388,7 @@ mod tests {
     }
 
     /// How long the leader holds the Lease if the test server returns the prepared responses.
-    async fn leads_for(election: &LeaderElector) -> Duration {
+    async fn leadership_duration(election: &LeaderElector) -> Duration {
         let began = Instant::now();
         election.renew().await;
         began.elapsed()
@@ -405,7 +405,7 @@ mod tests {
         assert!(election.attempt_acquire_or_renew().await);
         (0..3).for_each(|_| server.respond_with_error(500, "InternalError"));
         // The first renewal succeeds. The renew deadline is ten seconds later, with an attempt every five seconds.
-        assert_eq!(leads_for(&election).await, Duration::from_secs(10));
+        assert_eq!(leadership_duration(&election).await, Duration::from_secs(10));
         let attempts = server.requests().len() - 4;
         assert!(
             (1..=2).contains(&attempts),
@@ -418,7 +418,7 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         server.respond_with(lease_held_by("another", 1));
-        assert_eq!(leads_for(&election).await, Duration::ZERO);
+        assert_eq!(leadership_duration(&election).await, Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]

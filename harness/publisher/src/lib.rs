@@ -7,7 +7,7 @@
 //! options    flags and settings              run        assembles and runs all parts
 //! watch      list and watch of one kind
 //! capacity/  publishing                      provision/ creates and deletes volumes
-//! topology   segments of the cluster         cluster    other objects, from the watches
+//! topology   segments of the cluster         cluster    classes, PVCs and volumes from the watches
 //! csi        the CSI driver                  owner      owner of published objects
 //! dialect    equivalent forms that KEP-1472 and CSI allow
 //! queue      workqueue with backoff          rate_limiter   requests per second
@@ -41,9 +41,9 @@ mod test_server;
 mod topology;
 mod watch;
 
+pub use capacity_client::{Connections, Socket};
 pub use csi::{DriverError, driver_channel};
 pub use dialect::{Dialect, NameForm, SelectorForm, SizeForm, UpdateVerb};
-pub use http::{Connections, Socket};
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,

@@ -38,7 +38,7 @@ struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     kube_api_burst: u32,
 
-    /// Log verbosity: from 4 on also actions, from 6 on also requests; RUST_LOG overrides it.
+    /// Log verbosity: 4 adds actions, 6 adds requests; RUST_LOG overrides the verbosity.
     #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0)]
     verbosity: u8,
 
@@ -53,7 +53,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse_from(arguments);
     let filter = EnvFilter::try_from_default_env();
     tracing_subscriber::fmt()
-        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(level(arguments.verbosity))))
+        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(log_level(arguments.verbosity))))
         .with_ansi(stderr().is_terminal())
         .with_writer(stderr)
         .init();
@@ -68,7 +68,7 @@ async fn main() -> ExitCode {
 }
 
 /// The log level that approximates external-provisioner's log at this verbosity.
-fn level(verbosity: u8) -> &'static str {
+fn log_level(verbosity: u8) -> &'static str {
     match verbosity {
         0..4 => "info",
         4..6 => "info,capacity_publisher=debug",

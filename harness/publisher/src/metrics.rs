@@ -11,13 +11,10 @@ use prometheus_client::{
 };
 use tonic::Code;
 
-/// The Content-Type of the response to a scrape.
-pub(crate) const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// A gauge whose value is in seconds.
 pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
-/// Histograms with labels.
+/// A family of histograms with labels of type `L`.
 type HistogramFamily<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Value of the label `driver_name` before the driver's name is known.
@@ -34,7 +31,7 @@ const QUEUE_BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1
 /// Default buckets of the Prometheus client, in seconds.
 const VOLUME_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Labels that are known only at run time: driver and node, or none.
+/// Labels of object metrics that are known only at run time: driver and node, or none.
 pub(crate) type ExtraLabels = Vec<(&'static str, String)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -54,7 +51,7 @@ struct ClassLabels {
     class: String,
 }
 
-/// Metrics of the published objects.
+/// Metrics of the published CSIStorageCapacity objects.
 #[derive(Clone, Default)]
 pub(crate) struct ObjectMetrics {
     pub(crate) goal: Family<ExtraLabels, Gauge>,
@@ -177,14 +174,14 @@ impl Metrics {
 
     /// All metrics in OpenMetrics text format.
     pub(crate) fn text(&self) -> String {
-        // The lock allows only one scrape at a time: a concurrent one would clear the updated gauges.
+        // The lock allows only one scrape at a time: a concurrent scrape would clear the updated gauges.
         let registry = self.registry.lock();
         self.updates.lock().iter().for_each(|update| update());
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &registry);
         // Prometheus clients in Go write a series without labels as `name value`, this library as `name{} value`. No metric name or label
-        // value here contains braces.
+        // value of this program contains braces.
         text.replace("{} ", " ")
     }
 }
@@ -234,29 +231,29 @@ impl Queues {
         };
         registry.register(
             "workqueue_depth",
-            "Entries that wait for a worker",
+            "Workqueue keys that wait for a worker",
             queues.depth.clone(),
         );
-        registry.register("workqueue_adds", "Entries that became ready", queues.adds.clone());
-        registry.register("workqueue_retries", "Entries that failed", queues.retries.clone());
+        registry.register("workqueue_adds", "Keys that became ready", queues.adds.clone());
+        registry.register("workqueue_retries", "Keys that failed", queues.retries.clone());
         registry.register(
             "workqueue_queue_duration_seconds",
-            "Time from when an entry became ready until a worker processed it",
+            "Time from when a workqueue key became ready until a worker started to process the key",
             queues.queue_duration.clone(),
         );
         registry.register(
             "workqueue_work_duration_seconds",
-            "Time that a worker took for an entry",
+            "Time that a worker took to process a workqueue key",
             queues.work_duration.clone(),
         );
         registry.register(
             "workqueue_unfinished_work_seconds",
-            "Sum of the time that workers have spent on unfinished entries",
+            "Sum of the time that workers have spent so far on the workqueue keys in progress",
             queues.unfinished_work.clone(),
         );
         registry.register(
             "workqueue_longest_running_processor_seconds",
-            "Longest time that a worker has spent on an unfinished entry",
+            "Longest time that a worker has spent so far on a workqueue key in progress",
             queues.longest_running.clone(),
         );
         queues
@@ -274,7 +271,7 @@ impl VolumeMetrics {
         registry.register(format!("{name}_failed"), "Failures", metrics.failed.clone());
         registry.register(
             format!("{name}_duration_seconds"),
-            "Time that a successful operation took",
+            "Duration of a successful volume operation",
             metrics.done.clone(),
         );
         metrics

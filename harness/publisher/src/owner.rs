@@ -27,9 +27,9 @@ pub enum OwnerError {
         brief(.source)
     )]
     Get {
-        /// Kind of the object.
+        /// Kind of the object that could not be read.
         kind: String,
-        /// Name of the object.
+        /// Name of the object that could not be read.
         name: String,
         /// The error of the API server.
         source: Box<kube::Error>,
@@ -37,17 +37,17 @@ pub enum OwnerError {
     /// The chain of controlling owners is shorter than the configured level.
     #[error("{kind} {name} has no controlling owner; choose a lower --capacity-ownerref-level")]
     NoOwner {
-        /// Kind of the object.
+        /// Kind of the object without a controlling owner.
         kind: String,
-        /// Name of the object.
+        /// Name of the object without a controlling owner.
         name: String,
     },
-    /// An owner reference has an `apiVersion` that is not group/version.
-    #[error("the owner of {kind} {name} has an invalid apiVersion; correct its owner reference")]
+    /// An owner reference has an `apiVersion` without a version.
+    #[error("the owner reference to {kind} {name} has an invalid apiVersion; correct the reference")]
     InvalidReference {
-        /// Kind of the object.
+        /// Kind in the invalid owner reference.
         kind: String,
-        /// Name of the object.
+        /// Name in the invalid owner reference.
         name: String,
     },
 }
@@ -107,7 +107,7 @@ async fn read_owner_metadata(
     Ok(found.metadata)
 }
 
-/// Gets an object. Retries while the API server is unavailable.
+/// Gets an object of the owner chain. Retries while the API server is unavailable.
 async fn get<K>(api: &Api<K>, kind: &str, name: &str, backoff: ExponentialBackoff) -> Result<K, OwnerError>
 where
     K: Clone + DeserializeOwned + Debug,

@@ -1,6 +1,6 @@
 //! Converts between API quantities and bytes. The crate `capacity-types` parses quantities.
 
-use capacity_types::{Arithmetic, Quantity as Parsed, quantity::format_canonical};
+use capacity_types::{ByteConversion, Quantity as Parsed, quantity::format_canonical};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 /// The canonical quantity for a number of bytes, with a binary suffix.
@@ -15,7 +15,7 @@ pub(crate) fn equals_bytes(quantity: &Quantity, bytes: u64) -> bool {
 
 /// Whole bytes of a quantity, rounded up as in Kubernetes. `None` if it is negative, invalid, or above 2^63-1.
 pub(crate) fn to_bytes(quantity: &Quantity) -> Option<i64> {
-    let bytes = parsed(quantity)?.bytes(Arithmetic::Exact);
+    let bytes = parsed(quantity)?.bytes(ByteConversion::Exact);
     i64::try_from(bytes).ok().filter(|bytes| *bytes >= 0)
 }
 

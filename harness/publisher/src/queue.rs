@@ -38,8 +38,8 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
-    /// A worker processes the key. `again`: the key was added meanwhile and becomes ready afterwards. `later`: the key was added meanwhile
-    /// for this time.
+    /// A worker processes the key. `again`: the key was added during processing and becomes ready afterwards. `later`: the key was added
+    /// for this later time.
     Processing {
         again: bool,
         later: Option<Instant>,
@@ -106,8 +106,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key that becomes ready at `at`. Has no effect on a waiting or ready key. A key in progress becomes ready at `at` after its
-    /// processing has ended.
+    /// Adds a key that becomes ready at `at`. Has no effect on a waiting or ready key. A key that a worker processes becomes ready at `at`
+    /// after its processing has ended.
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
         if let Some(entry) = inner.entries.get_mut(&key) {
@@ -159,7 +159,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Yields each key when it becomes ready. The stream does not end.
     pub(crate) fn ready(&self) -> impl Stream<Item = K> {
-        stream::unfold(self, async |queue| Some((queue.next().await, queue)))
+        stream::unfold(self, async |queue| Some((queue.next_ready().await, queue)))
     }
 
     /// Ends the processing of a key successfully: resets its failure count.
@@ -188,7 +188,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         });
     }
 
-    async fn next(&self) -> K {
+    async fn next_ready(&self) -> K {
         loop {
             let changed = self.changed.notified();
             let (key, wake) = self.inner.lock().pop(Instant::now());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn ready_now(queue: &Queue<&'static str>) -> Option<&'static str> {
-        queue.next().now_or_never()
+        queue.next_ready().now_or_never()
     }
 
     #[tokio::test(start_paused = true)]
@@ -326,7 +326,7 @@ mod tests {
         queue.done(&"a");
         assert_eq!(ready_now(&queue), None);
         let before = Instant::now();
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         assert_eq!(before.elapsed().as_secs(), 7);
     }
 
@@ -337,18 +337,18 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..4 {
             let before = Instant::now();
-            assert_eq!(queue.next().await, "a");
+            assert_eq!(queue.next_ready().await, "a");
             waits.push(before.elapsed().as_secs());
             queue.retry_after_backoff(&"a");
         }
         assert_eq!(waits, [0, 1, 2, 4]);
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         queue.done(&"a");
         queue.add("a");
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         queue.retry_after_backoff(&"a");
         let before = Instant::now();
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         assert_eq!(
             before.elapsed().as_secs(),
             1,
@@ -377,7 +377,7 @@ mod tests {
         let later = Instant::now() + Duration::from_secs(7);
         queue.add_at("a", later);
         assert_eq!(ready_now(&queue), None);
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         assert_eq!(Instant::now(), later);
         queue.done(&"a");
         queue.add_at("b", Instant::now() + Duration::from_secs(7));
@@ -394,7 +394,7 @@ mod tests {
         };
         let queue = Queue::new(backoff, metrics.queue("test"));
         ["a", "b", "a"].into_iter().for_each(|key| queue.add(key));
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next_ready().await, "a");
         tokio::time::advance(Duration::from_secs(3)).await;
         queue.update_metrics();
         let text = metrics.text();

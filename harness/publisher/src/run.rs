@@ -3,6 +3,7 @@
 
 use std::{convert::Infallible, sync::Arc};
 
+use capacity_client::{Connections, connections};
 use futures::{
     StreamExt,
     future::{self, BoxFuture, FutureExt},
@@ -22,7 +23,7 @@ use crate::{
     cleaner,
     cluster::{Cluster, registration},
     csi::{Driver, driver_channel},
-    http::{self, Connections, Endpoint, Health},
+    http::{self, Endpoint, Health},
     lease::{LeaderElector, while_leading},
     metrics::Metrics,
     owner,
@@ -95,7 +96,7 @@ pub async fn run_with(
     options.check()?;
     let connections = match clients.metrics {
         Some(connections) => Some(connections),
-        None => http::bind(&options.http).await?.map(http::connections),
+        None => http::bind(&options.http).await?.map(connections),
     };
     let (metrics, health) = (Metrics::new(), Arc::new(Health::default()));
     let endpoint = Endpoint {
@@ -233,7 +234,10 @@ impl StartupContext {
             let topology = Topology::single_node(node, driver.node_segment(options.backoff()).await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
-            deliver_segments(publisher.as_deref(), topology::Change { added, removed: None });
+            deliver_segments(
+                publisher.as_deref(),
+                topology::SegmentChange { added, removed: None },
+            );
         }
         let provisioner = Provisioner::new(
             options.clone(),
@@ -273,7 +277,7 @@ struct Components {
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     provisioner: Arc<Provisioner>,
-    /// Completes after the initial lists of all kinds except CSIStorageCapacity.
+    /// Completes after the initial lists of all watched kinds except CSIStorageCapacity.
     initial_sync: InitialSync,
     /// Completes after the initial list of CSIStorageCapacity. Provisioning does not wait for it, because the server may not serve
     /// CSIStorageCapacity.
@@ -284,7 +288,7 @@ struct Components {
     options: Options,
 }
 
-fn deliver_segments(publisher: Option<&Publisher>, change: topology::Change) {
+fn deliver_segments(publisher: Option<&Publisher>, change: topology::SegmentChange) {
     if let Some(publisher) = publisher {
         publisher.segments_changed(change);
     }
@@ -431,7 +435,7 @@ impl Components {
         self.segments_changed(change);
     }
 
-    fn segments_changed(&self, change: topology::Change) {
+    fn segments_changed(&self, change: topology::SegmentChange) {
         deliver_segments(self.publisher.as_deref(), change);
     }
 }

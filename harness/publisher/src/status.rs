@@ -1,9 +1,9 @@
 //! Classifies errors of the API server and of drivers.
 
-use capacity_types::capacity_api;
+use capacity_client::is_type_missing;
 use tonic::Code;
 
-/// Message and code of an error of the API server; the whole text of other errors.
+/// Message and code of an API server error; for an error of another kind, the whole text.
 pub(crate) fn brief(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
@@ -14,16 +14,6 @@ pub(crate) fn brief(error: &kube::Error) -> String {
 /// Whether the error means that the server serves the object's type, but the object does not exist.
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_not_found()) && !is_type_missing(error)
-}
-
-/// Whether the error means that the server does not serve the requested resource or version. The object may still exist: stored objects
-/// reappear when the type is served again.
-pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    let details = status.details.as_ref();
-    capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
 /// Whether the error is temporary: the server is unreachable, overloaded, or failed internally.

@@ -29,14 +29,14 @@ pub(crate) enum Registration {
 
 /// The segments that appeared or disappeared with a change.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
-    /// A segment in which there was no node before.
+pub(crate) struct SegmentChange {
+    /// A segment whose first node was added.
     pub(crate) added: Option<Segment>,
-    /// A segment in which there is no node any more.
+    /// A segment whose last node was removed.
     pub(crate) removed: Option<Segment>,
 }
 
-/// The segment of the node that was selected for a volume, if it has one.
+/// The segment of the node that was selected for a volume, if the node has a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NodeSegment<'a> {
     /// The node is in this segment.
@@ -65,12 +65,16 @@ impl Topology {
     }
 
     /// Sets the labels of a Node (`None` if the Node was deleted), and returns the resulting change of the segments.
-    pub(crate) fn set_labels(&mut self, node: &str, labels: Option<BTreeMap<String, String>>) -> Change {
+    pub(crate) fn set_labels(
+        &mut self,
+        node: &str,
+        labels: Option<BTreeMap<String, String>>,
+    ) -> SegmentChange {
         self.update(node, |facts| facts.labels = labels)
     }
 
     /// Sets the driver's registration on a node, and returns the resulting change of the segments.
-    pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> Change {
+    pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> SegmentChange {
         self.update(node, |facts| facts.registration = registration)
     }
 
@@ -98,7 +102,7 @@ impl Topology {
         }
     }
 
-    fn update(&mut self, node: &str, change: impl FnOnce(&mut NodeFacts)) -> Change {
+    fn update(&mut self, node: &str, change: impl FnOnce(&mut NodeFacts)) -> SegmentChange {
         let facts = self.nodes.entry(node.to_owned()).or_default();
         change(facts);
         let new = facts.compute_segment();
@@ -107,11 +111,11 @@ impl Topology {
             self.nodes.remove(node);
         }
         if old == new {
-            return Change::default();
+            return SegmentChange::default();
         }
         let added = new.filter(|segment| self.add_node_to_segment(segment));
         let removed = old.filter(|segment| self.remove_node_from_segment(segment));
-        Change { added, removed }
+        SegmentChange { added, removed }
     }
 
     /// Adds a node to a segment. Returns whether it is the first node of the segment.
@@ -169,7 +173,7 @@ mod tests {
         let zone = labels(&[("zone", "a")]);
         assert_eq!(
             topology.set_labels("n1", Some(labels(&[("zone", "a"), ("host", "1")]))),
-            Change::default()
+            SegmentChange::default()
         );
         assert_eq!(
             topology.set_registration("n1", keys(&["zone"])).added,
@@ -178,16 +182,16 @@ mod tests {
         topology.set_registration("n2", keys(&["zone"]));
         assert_eq!(
             topology.set_labels("n2", Some(zone.clone())),
-            Change::default(),
+            SegmentChange::default(),
             "n1 is already in the segment"
         );
         assert_eq!(
             topology.set_registration("n1", Registration::NotListed),
-            Change::default()
+            SegmentChange::default()
         );
         assert_eq!(
             topology.set_labels("n2", None),
-            Change {
+            SegmentChange {
                 added: None,
                 removed: Some(zone)
             }
@@ -201,7 +205,7 @@ mod tests {
         topology.set_registration("n", keys(&["zone", "rack"]));
         assert_eq!(
             topology.set_labels("n", Some(labels(&[("zone", "a")]))),
-            Change::default()
+            SegmentChange::default()
         );
         assert_eq!(topology.segment_of_node("n"), NodeSegment::Unknown);
         let whole = labels(&[("rack", "1"), ("zone", "a")]);
@@ -219,7 +223,7 @@ mod tests {
         topology.set_registration("n", keys(&["zone", "rack"]));
         assert_eq!(
             topology.set_registration("n", keys(&["rack", "zone"])),
-            Change::default()
+            SegmentChange::default()
         );
         let change = topology.set_labels("n", Some(labels(&[("zone", "b"), ("rack", "1")])));
         assert_eq!(change.added, Some(labels(&[("zone", "b"), ("rack", "1")])));
@@ -235,7 +239,10 @@ mod tests {
             Some(Segment::new())
         );
         topology.set_labels("n2", Some(labels(&[("zone", "a")])));
-        assert_eq!(topology.set_registration("n2", keys(&[])), Change::default());
+        assert_eq!(
+            topology.set_registration("n2", keys(&[])),
+            SegmentChange::default()
+        );
     }
 
     #[test]

@@ -26,14 +26,14 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tower::service_fn;
 
-/// A change of the objects of one kind.
+/// A change of the objects of one watched kind.
 #[derive(Debug)]
 pub(crate) enum Change<K> {
     /// An object was added or modified.
     Applied(Arc<K>),
     /// An object was deleted. Contains its last known state.
     Deleted(Arc<K>),
-    /// All existing objects were delivered.
+    /// The list is complete: all existing objects were delivered.
     Listed,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn watching_client(client: &Client, backoff: ExponentialBackoff) -> C
     let service = service_fn(move |request: Request<Body>| {
         let (client, pauses) = (client.clone(), Arc::clone(&pauses));
         async move {
-            pauses.before(request.uri()).await;
+            pauses.wait_before_watch(request.uri()).await;
             client.send(request).await
         }
     });
@@ -122,7 +122,7 @@ where
                     initial_sync.mark_one_complete();
                 }
             }
-            Some(Ok(event)) => reflector.event(event),
+            Some(Ok(event)) => reflector.handle_event(event),
             Some(Err(error)) => tracing::warn!(%kind, %error, "watch failed; retrying with backoff"),
             None => std::future::pending().await,
         }
@@ -130,14 +130,14 @@ where
 }
 
 impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Reflector<K, F> {
-    fn event(&mut self, event: Event<K>) {
+    fn handle_event(&mut self, event: Event<K>) {
         match event {
             Event::Init => self.listing.clear(),
             Event::InitApply(object) => {
                 self.listing.insert(name(&object));
-                self.apply(object);
+                self.apply_object(object);
             }
-            Event::Apply(object) => self.apply(object),
+            Event::Apply(object) => self.apply_object(object),
             Event::Delete(object) => {
                 self.known.remove(&name(&object));
                 (self.on_change)(Change::Deleted(Arc::new(object)));
@@ -146,7 +146,7 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Reflector<K, F> {
         }
     }
 
-    fn apply(&mut self, mut object: K) {
+    fn apply_object(&mut self, mut object: K) {
         // managedFields are dropped: they are not used, and are most of the object's size.
         object.managed_fields_mut().clear();
         let object = Arc::new(object);
@@ -190,7 +190,7 @@ impl Retry {
         Retry { backoff, failures: 0 }
     }
 
-    /// A copy that starts again with the first delay.
+    /// A copy of the retry counter that starts again with the first delay.
     pub(crate) fn restarted(&self) -> Retry {
         Retry::new(self.backoff)
     }
@@ -203,7 +203,7 @@ impl Retry {
         self.failures = 0;
     }
 
-    /// The delay before the next attempt. `None` if the last attempt did not fail.
+    /// The delay before the next attempt. `None` if the last attempt succeeded.
     pub(crate) fn wait_after_failure(&self) -> Option<Duration> {
         (self.failures > 0).then(|| self.backoff.delay(self.failures))
     }
@@ -252,7 +252,7 @@ mod tests {
             listing: BTreeSet::new(),
             on_change,
         };
-        events.into_iter().for_each(|event| reflector.event(event));
+        events.into_iter().for_each(|event| reflector.handle_event(event));
         changes
     }
 

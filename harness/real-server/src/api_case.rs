@@ -1,4 +1,4 @@
-//! Implements `RealApiCase` of the harness by calling the other modules.
+//! Implements the trait `RealApiCase` of the harness by calling the other modules of this crate.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Finds out which client caused a change, and records changes in the order of the server's watches.
+//! Finds out which client caused an object change, and records changes in the order of the server's watches.
 //!
 //! A watch event does not contain the client that caused the change. The proxy knows the client: it announces each write before sending it,
-//! and passes on the result. While a write that may have caused a change is open, the change is not recorded. Responses and watch events
-//! are held back until the change that they reflect is in the journal, so that facts are in causal order.
+//! and passes on the result. While a write that may have caused the change is open, the change is not recorded. A response or watch event
+//! waits until the journal contains the change that the response or event reflects, so that facts are in causal order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use tokio::sync::watch;
 
 use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
-/// Client name for changes that no write through the proxy caused: the API server made them itself.
+/// Client name for changes that no write through the proxy caused: the API server itself made the change.
 const SERVER: &str = "apiserver";
 
-/// Maximum wait for the client that caused a change, and for the recording of a change before its response is sent. After the timeout, the
-/// change is attributed to [`SERVER`], or the response is sent.
+/// Maximum wait for the client that caused a change, and for the recording of a change before the client gets its response. After the
+/// timeout, the change is attributed to [`SERVER`], or the response is sent.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Resource, namespace and name of an object.
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// A change that a watch of the server reported, converted to the names of the case.
+/// An object change that a watch of the server reported, with the names of the case.
 #[derive(Debug, Clone)]
 pub(crate) struct ObservedChange {
     pub(crate) change: Change,
@@ -51,7 +51,7 @@ pub(crate) struct ObservedChange {
     pub(crate) object: Value,
 }
 
-/// The objects that a write may change. Without a name: any object of the resource and namespace.
+/// The objects that a write may change. Without `name`: any object of the resource and namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteTarget {
     pub(crate) resource: Arc<str>,
@@ -59,10 +59,10 @@ pub(crate) struct WriteTarget {
     pub(crate) name: Option<String>,
 }
 
-/// The result of a write.
+/// The result of a write request.
 #[derive(Debug)]
 pub(crate) enum WriteResult {
-    /// The write produced this revision of the object.
+    /// The write produced this revision (resourceVersion) of the object.
     Revision(u64),
     /// The write deleted the object.
     Deleted(Key),
@@ -70,11 +70,11 @@ pub(crate) enum WriteResult {
     Changed(Key),
 }
 
-/// Records the object changes of one case with their clients.
+/// Records the object changes of one case, each with the client that caused the change.
 pub(crate) struct Attribution {
     sink: FactSink,
     state: Mutex<State>,
-    /// Wakes tasks that wait for a change of the state.
+    /// Wakes tasks that wait for a change of `state`.
     changed: watch::Sender<u64>,
 }
 
@@ -85,13 +85,13 @@ struct State {
     objects: BTreeMap<Key, Arc<Value>>,
     open_writes: BTreeMap<u64, WriteTarget>,
     last_number: u64,
-    /// Client that caused each revision.
+    /// Client that caused each revision of a resource.
     clients: BTreeMap<(Arc<str>, u64), Arc<str>>,
     /// Completed writes whose revision is unknown: the object, whether it was deleted, and the client.
     without_revision: Vec<(Key, bool, Arc<str>)>,
 }
 
-/// A write that was announced and has not completed.
+/// A write request that was announced and has not completed.
 pub(crate) struct OpenWrite<'w> {
     attribution: &'w Attribution,
     number: u64,
@@ -126,7 +126,7 @@ impl Attribution {
         }
     }
 
-    /// Records a change once its client is known. Returns the previous state of the object.
+    /// Records an object change once its client is known. Returns the previous state of the object.
     pub(crate) async fn record(&self, mut observed: ObservedChange) -> Option<Arc<Value>> {
         let key = Key::of(&observed.resource, &observed.object);
         let revision = revision(&observed.object);
@@ -170,10 +170,10 @@ impl Attribution {
             .is_some_and(|object| revision(object) >= at)
     }
 
-    /// The client that caused a change. Waits while a write that may have caused the change is open.
+    /// The client that caused an object change. Waits while a write that may have caused the change is open.
     async fn client_of(&self, key: &Key, revision: u64, observed: &ObservedChange) -> Arc<str> {
         let is_deleted = observed.change == Change::Deleted;
-        // A deletion may first set the deletionTimestamp and later remove the object. Both changes have the same client.
+        // A deletion may first set the deletionTimestamp and later remove the object. Both changes are attributed to one client.
         let is_terminating = observed.object["metadata"]["deletionTimestamp"].is_string();
         let known = self.wait_until(|state| {
             if let Some(client) = state.clients.remove(&(key.resource.clone(), revision)) {
@@ -197,7 +197,7 @@ impl Attribution {
         known.await.flatten().unwrap_or_else(|| SERVER.into())
     }
 
-    /// Waits until the journal contains a revision of a resource.
+    /// Waits until the journal contains a revision of a resource, or until the timeout.
     pub(crate) async fn wait_for_revision(&self, resource: &str, revision: u64) {
         let newest = |state: &mut State| {
             let newest = state.newest.get(resource).copied().unwrap_or_default();
@@ -206,7 +206,7 @@ impl Attribution {
         self.wait_until(newest).await;
     }
 
-    /// Waits until the recorded state of an object satisfies a condition.
+    /// Waits until the last recorded state of an object satisfies a condition, or until the timeout.
     pub(crate) async fn wait_for_object(&self, key: &Key, condition: impl Fn(Option<&Value>) -> bool) {
         self.wait_until(|state| condition(state.objects.get(key).map(|object| &**object)).then_some(()))
             .await;
@@ -268,7 +268,7 @@ impl WriteTarget {
 }
 
 impl OpenWrite<'_> {
-    /// Stores the result of the write, which identifies the change that the client caused.
+    /// Stores the result of the write, from which the change that the write caused is identified.
     pub(crate) fn complete(&self, result: WriteResult) {
         let mut state = self.attribution.state.lock();
         match result {
@@ -293,8 +293,8 @@ impl Drop for OpenWrite<'_> {
     }
 }
 
-/// Removes the finalizers that the server adds to PVCs and PVs to prevent their deletion while in use. Cases do not expect them,
-/// because the in-memory server adds none; `controllers` removes them from the server.
+/// Removes the protection finalizers that the server adds to PVCs and PVs. The journal omits these finalizers, because cases do not expect
+/// them: the in-memory server adds none. `controllers` removes the finalizers from the objects on the server.
 fn without_protection_finalizers(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else {
@@ -373,7 +373,7 @@ mod tests {
         let journal = Journal::default();
         let attribution = attribution(&journal);
         attribution.record(pod(Change::Added, 5)).await;
-        // An object that is received again, for example after a relist, is not a change.
+        // An object that is received a second time, for example after a relist, is not a change.
         attribution.record(pod(Change::Added, 5)).await;
         let write = attribution.announce(&"harness".into(), target());
         write.complete(WriteResult::Deleted(Key::of(

@@ -32,7 +32,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Creates a case that does not watch its objects yet.
+    /// Creates a case whose objects are not watched yet.
     pub(crate) fn new(upstream: Upstream, hub: Arc<WatchHub>, names: Names, sink: &FactSink) -> Arc<Self> {
         Arc::new(Case {
             upstream,
@@ -52,7 +52,7 @@ impl Case {
         self.hub.subscribe(self.names.case_id())
     }
 
-    /// Stores the task that follows the objects of the case, so that it ends with the case.
+    /// Stores the task that follows the objects of the case, so that the task ends together with the case.
     pub(crate) fn set_follow_task(&self, task: JoinHandle<()>) {
         *self.follow_task.lock() = Some(task);
     }
@@ -62,7 +62,7 @@ impl Case {
         self.clients.lock().get(token).cloned()
     }
 
-    /// The watched resources that the server serves.
+    /// The watched resources that the server serves; an older server does not serve all of [`KINDS`](crate::kinds::KINDS).
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         self.hub.served()
     }
@@ -80,12 +80,12 @@ impl Case {
         RequestGuard(self.clone())
     }
 
-    /// Whether the case has ended; it must not create anything afterwards.
+    /// Whether the case has ended; an ended case must not create objects.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Ends the case, so that it creates nothing more. Resolves when the last request has its response.
+    /// Ends the case, so that it creates no more objects. Resolves when the last request has its response.
     pub(crate) async fn stop(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.wait_until_idle().await;
@@ -97,7 +97,7 @@ impl Case {
     }
 }
 
-/// A request in flight. Dropping the value ends the request.
+/// A request in flight. Dropping the guard ends the request.
 pub(crate) struct RequestGuard(Arc<Case>);
 
 impl Drop for RequestGuard {

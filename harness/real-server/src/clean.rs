@@ -1,4 +1,4 @@
-//! Deletes the objects that a run has created, and no others.
+//! Deletes the objects that a run has created, and no objects of other clients.
 //!
 //! Objects are deleted by name and UID, so that an object of another client with the same name remains. Finalizers are removed, because the
 //! controllers that would remove them belong to the case and are stopped.
@@ -13,7 +13,7 @@ use crate::upstream::{Upstream, UpstreamError};
 /// Maximum number of concurrent deletions.
 const CONCURRENT_MAX: usize = 8;
 
-/// Deletes objects of one kind. The objects have the server's names. Returns objects that still exist, with the reason.
+/// Deletes objects of one kind, given with the server's names. Returns the objects that still exist, each with the reason.
 pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
     let removals = objects.into_iter().map(|object| async move {
         let metadata = &object["metadata"];
@@ -49,7 +49,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     });
     let answer = upstream.send(Method::DELETE, path, Some(&options)).await?;
     match answer.code {
-        // 404: the object was deleted already. 409: another object has the same name now.
+        // 404: the object was deleted already. 409: the name belongs to another object now.
         404 => return Ok(()),
         409 if kind.resource != "namespaces" => return Ok(()),
         _ if answer.is_success() || answer.code == 409 => {}
@@ -64,7 +64,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         return Ok(());
     }
     let released = if kind.resource == "namespaces" {
-        // No other client finalizes the namespace. The namespace is empty, because all watched objects were deleted before.
+        // No program finalizes the namespace on a bare API server. The namespace is empty, because its objects were deleted before.
         object["spec"]["finalizers"] = json!([]);
         upstream
             .send(Method::PUT, &format!("{path}/finalize"), Some(&object))

@@ -16,7 +16,7 @@ use crate::proxy::handle;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 pub(crate) const VOLUMES: &str = "persistentvolumes";
 
-/// API path of an object; `None` if its resource is unknown.
+/// API path of an object; `None` if the resource in its key is unknown.
 pub(crate) fn path_of(key: &Key) -> Option<String> {
     let (resource, _) = ResourceRef::by_plural(&key.resource)?;
     let collection = match &key.namespace {
@@ -26,7 +26,7 @@ pub(crate) fn path_of(key: &Key) -> Option<String> {
     collection.name(&key.name).path()
 }
 
-/// Sends a request as a client and returns the response. A patch is a JSON merge patch.
+/// Sends a request as the client `client` and returns the response. A patch is a JSON merge patch.
 pub(crate) async fn call(
     case: &Arc<Case>,
     client: &str,
@@ -41,7 +41,7 @@ pub(crate) async fn call(
     call_with(case, client, method, path, content_type, body).await
 }
 
-/// Like [`call`], but for a body with the given Content-Type.
+/// Like [`call`], but sends a body with the given Content-Type.
 pub(crate) async fn call_with(
     case: &Arc<Case>,
     client: &str,
@@ -74,7 +74,7 @@ pub(crate) async fn call_with(
 }
 
 impl Case {
-    /// Reads an object without recording the request. Returns the status code and the object.
+    /// Reads an object without recording the request. Returns the status code and the object; `None` without a response.
     pub(crate) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
         let (_, target) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
         let path = self.names.path(&target);

@@ -1,7 +1,7 @@
 //! Controllers that the in-memory server contains and a bare API server lacks: garbage collection of dependents, and removal of the
 //! protection finalizers of PVCs and PVs that are no longer in use.
 //!
-//! Acts only on the objects of one case, and sends requests as any other client. Foreground deletion and orphaning are left to the
+//! Acts only on the objects of one case, and sends requests as any client does. Foreground deletion and orphaning are left to the
 //! clean-up.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const GARBAGE: &str = "system:gc";
 /// Client name of the protection controllers.
 const PROTECTION: &str = "controllers";
 
-/// Runs the garbage collector and the protection controllers for a change.
+/// Runs the garbage collector and the protection controllers for one object change.
 pub(crate) fn run_controllers(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_deleted = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_deleted;
@@ -59,7 +59,7 @@ fn owners(object: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// Deletes an object whose owners were all deleted; otherwise removes the references to deleted owners.
+/// Deletes an object whose owners were all deleted; if some owners exist, removes the references to deleted owners.
 async fn collect_garbage(case: &Arc<Case>, key: &Key, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         return;
@@ -85,11 +85,11 @@ async fn collect_garbage(case: &Arc<Case>, key: &Key, object: &Value) {
             json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
         ),
     };
-    // An error means that another client was faster. The journal contains the error.
+    // An error means that another client changed or deleted the object first. The journal contains the error.
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
-/// Whether an owner does not exist any more. An object with another UID but the same name is not the owner.
+/// Whether an owner was deleted. An object with the name of the owner but another UID is not the owner.
 async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     let sample = json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"]});
     let name = owner["name"].as_str().unwrap_or_default();
@@ -118,7 +118,7 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     }
 }
 
-/// Removes the protection finalizer of a PVC or PV that is no longer in use.
+/// Removes the protection finalizer of a terminating PVC or PV that is no longer in use.
 async fn remove_protection_finalizer(case: &Arc<Case>, key: &Key, object: &Value) {
     let protection = match &*key.resource {
         CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,
@@ -142,7 +142,7 @@ async fn remove_protection_finalizer(case: &Arc<Case>, key: &Key, object: &Value
     .await;
 }
 
-/// Whether the PVC is used by a pod that has a node and has not terminated.
+/// Whether a pod that has a node and has not terminated uses the PVC.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
     case.attribution.objects().iter().any(|(key, pod)| {
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));

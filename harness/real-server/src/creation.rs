@@ -21,7 +21,7 @@ pub(crate) async fn finish_create(
     let name = created["metadata"]["name"].as_str().unwrap_or_default();
     match created["kind"].as_str() {
         Some("Namespace") => create_default_service_account(case, name).await.map(|()| created),
-        // The server adds the taint `not-ready` to a new node. Restores the requested taints, as a controller would do later.
+        // The server adds the taint `not-ready` to a new node. Restores the requested taints, as a node controller would do later.
         Some("Node") if created["spec"]["taints"] != requested["spec"]["taints"] => {
             let taints = json!({"spec": {"taints": requested["spec"]["taints"]}});
             let path = format!("/api/v1/nodes/{name}");
@@ -31,7 +31,7 @@ pub(crate) async fn finish_create(
     }
 }
 
-/// Creates the service account `default`, which pods of the namespace use. Pods do not mount its token.
+/// Creates the service account `default`, which pods of the namespace use. Pods do not mount a token of the account.
 async fn create_default_service_account(case: &Arc<Case>, namespace: &str) -> Result<(), StatusError> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,

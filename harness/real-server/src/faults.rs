@@ -1,6 +1,6 @@
-//! Faults that the proxy in front of the real server injects: the fault rules of the case, and their effects on requests and watches.
+//! Faults that the proxy before the real API server injects: the fault rules of a case, and their effects on requests and watches.
 //!
-//! Fault rules match as in the in-memory server. Effects that only a server can have (stale reads) are not supported; cases with them are
+//! Fault rules match requests as in the in-memory server. Stale reads, which only a server can inject, are unsupported; cases with them are
 //! skipped.
 
 use std::collections::BTreeMap;
@@ -20,14 +20,14 @@ use tokio::time::Instant;
 pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
-    /// Wakes watches that wait for a change of the state.
+    /// Wakes watches that wait for a change of `state`.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     rules: Rules,
-    /// Simulated compactions: the requests to which each applies, and the newest revision of each resource at its injection.
+    /// Simulated compactions: the requests that each affects, and the newest revision of each resource at the time of the injection.
     compactions: Vec<(Match, BTreeMap<String, u64>)>,
     watches: BTreeMap<u64, OpenWatch>,
     last_number: u64,
@@ -37,13 +37,13 @@ struct State {
 struct OpenWatch {
     client: Arc<str>,
     path: ResourcePath,
-    /// Rules that hold back events of this watch, each with the end time; `None`: until the rule is removed.
+    /// Fault rules that hold back events of this watch, each with the end time; `None`: until the rule is removed.
     held: BTreeMap<RuleId, Option<Instant>>,
     /// Number of events to deliver before the watch is closed; `None`: no limit.
     remaining: Option<u32>,
 }
 
-/// A handle to an open watch for the task that forwards its events. Dropping it closes the watch.
+/// A handle to an open watch for the task that forwards its events. Dropping the handle unregisters the watch.
 pub(crate) struct WatchGuard {
     faults: Arc<Faults>,
     number: u64,
@@ -101,7 +101,7 @@ impl Faults {
         self.notify();
     }
 
-    /// Returns the effect of the fault rules on a request, and records it as a fact.
+    /// Returns the effect of the fault rules on a request, and records each applied rule as a fact.
     pub(crate) fn apply(
         &self,
         client: &Arc<str>,
@@ -131,7 +131,7 @@ impl Faults {
         })
     }
 
-    /// Registers a watch that starts now.
+    /// Registers a watch that starts now, and applies the fault rules to it.
     pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> WatchGuard {
         let mut state = self.state.lock();
         let mut open = OpenWatch {
@@ -177,7 +177,7 @@ impl OpenWatch {
         }
     }
 
-    /// How long a rule still holds back events of the watch; `None` if no rule does.
+    /// How long fault rules still hold back events of the watch; `None` if no rule does.
     fn remaining_hold(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.held.retain(|_, until| until.is_none_or(|until| until > now));
@@ -188,14 +188,14 @@ impl OpenWatch {
 }
 
 impl WatchGuard {
-    /// Whether the watch stays open: no rule ends it, and it may deliver more events.
+    /// Whether the watch stays open: it is registered, and no fault rule limits it to the events that it has delivered.
     fn may_continue(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);
         open.is_some_and(|open| open.remaining != Some(0))
     }
 
-    /// Resolves when the watch must be closed.
+    /// Resolves when a fault rule requires that the watch is closed.
     pub(crate) async fn wait_until_closed(&self) {
         let mut changed = self.faults.changed.subscribe();
         while self.may_continue() {
@@ -217,7 +217,7 @@ impl WatchGuard {
                 .get_mut(&self.number)
                 .and_then(OpenWatch::remaining_hold);
             let Some(wait) = wait else { return };
-            // Waits until the time has passed or a rule changes.
+            // Waits until the hold ends or a fault rule changes.
             let _ = tokio::time::timeout(wait, changed.changed()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The task that follows the objects of a case: it records each change and runs the controllers on it.
+//! The task that follows the objects of a case: records each change, and runs the controllers on the changed object.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::controllers;
 use crate::watch_hub::HubEvent;
 
-/// Starts to follow the objects of a case.
+/// Starts the task that follows the objects of a case.
 pub(crate) fn spawn_follow_task(case: &Arc<Case>) {
     let events = case.subscribe();
     let task = tokio::spawn(case.clone().follow(events));

@@ -5,7 +5,7 @@
 
 use capacity_types::capacity_api::RESOURCE;
 
-/// A watched resource.
+/// A resource whose objects are watched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     /// API group; empty for the core group.
@@ -17,7 +17,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// API path of the collection in all namespaces.
+    /// API path of the collection of the resource in all namespaces.
     pub(crate) fn path(self) -> String {
         match self.group {
             "" => format!("/api/{}/{}", self.version, self.resource),
@@ -69,7 +69,7 @@ pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "namespaces"),
 ];
 
-/// Review resources, whose objects are never stored.
+/// Review resources: the server answers a created review, but never stores the object.
 const REVIEWS: [&str; 6] = [
     "localsubjectaccessreviews",
     "selfsubjectaccessreviews",
@@ -79,9 +79,9 @@ const REVIEWS: [&str; 6] = [
     "tokenreviews",
 ];
 
-/// Finalizer of PVCs in use.
+/// Finalizer that protects a PVC in use from deletion.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-/// Finalizer of PVs in use.
+/// Finalizer that protects a PV in use from deletion.
 pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// The watched resource with this plural name.

@@ -14,8 +14,8 @@
 //! - `clean`: deletion of the objects of a run.
 //! - `skips`: cases that cannot run behind a proxy.
 //!
-//! Does not know what a case tests. The proxy adds and removes the suffix of names, so plan, driver, programs, journal and judge are the
-//! same as in a run against the in-memory server: a difference between two runs is then a difference between the servers.
+//! Does not know what a case tests. The proxy adds and removes the suffix of names, so plan, driver, programs, journal and judge do not
+//! differ from a run against the in-memory server: a difference between two runs is then a difference between the servers.
 
 mod api_case;
 mod attribution;
@@ -59,7 +59,7 @@ use random::random;
 use upstream::Upstream;
 use watch_hub::WatchHub;
 
-/// A real API server that the cases of a run share. All clones share the same connection.
+/// A real API server that the cases of a run share. Clones share one connection.
 #[derive(Clone)]
 pub struct RealServer(Arc<Shared>);
 
@@ -67,7 +67,7 @@ struct Shared {
     upstream: Upstream,
     hub: Arc<WatchHub>,
     tasks: Vec<AbortHandle>,
-    /// Random id of the run, which is part of all names on the server.
+    /// Random id of the run, which is part of all object names on the server.
     run: String,
     cases: AtomicU64,
     running: Mutex<Vec<std::sync::Weak<Case>>>,
@@ -121,9 +121,9 @@ impl RealServer {
         &self.0.run
     }
 
-    /// Ends the run: no case can create anything more, and objects with the run's label are deleted. Returns objects that could not be
+    /// Ends the run: its cases can create no more objects, and objects with the run's label are deleted. Returns objects that could not be
     /// deleted, each with the reason.
-    pub async fn finish(&self) -> Vec<String> {
+    pub async fn delete_created_objects(&self) -> Vec<String> {
         self.0.has_ended.store(true, Ordering::Release);
         let running: Vec<_> = self.0.running.lock().drain(..).collect();
         for case in running.iter().filter_map(std::sync::Weak::upgrade) {
@@ -144,7 +144,7 @@ impl RealServer {
 }
 
 impl RealApiServer for RealServer {
-    /// Starts a case with its own names, facts and faults. Creates no objects.
+    /// Starts a case with its own names, facts and faults. Creates no objects on the server.
     fn start_case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);

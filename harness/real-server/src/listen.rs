@@ -19,7 +19,7 @@ use crate::proxy::handle;
 
 type Body = UnsyncBoxBody<Bytes, ConnectionCut>;
 
-/// Error that closes the client's connection.
+/// Error of a response body that makes hyper close the client's connection.
 #[derive(Debug, thiserror::Error)]
 #[error("cut")]
 struct ConnectionCut;
@@ -83,7 +83,7 @@ fn to_hyper(full: FullResponse) -> Response<Body> {
     response
 }
 
-/// Converts the error type of a body that cannot fail.
+/// Converts the error type of a response body that cannot fail.
 fn with_cut_error(body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static) -> Body {
     body.map_err(|never| match never {}).boxed_unsync()
 }

@@ -1,4 +1,4 @@
-//! Requests and responses of the proxy, with the names of the case. Does not know sockets or the API server.
+//! Requests and responses of the proxy, with the names of the case and not of the server. Does not know sockets or the API server.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::upstream::ServerResponse;
 /// Media type of all responses that the harness creates.
 pub(crate) const JSON: &str = "application/json";
 
-/// A request from a client.
+/// A request that the proxy received from a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRequest {
     pub(crate) client: Arc<str>,
@@ -66,17 +66,17 @@ impl ClientRequest {
     }
 }
 
-/// The response to a client.
+/// The proxy's response to a client.
 pub(crate) enum Reply {
-    /// A response with a complete body.
+    /// A response whose body is complete.
     Full(FullResponse),
     /// The events of a watch.
     Events(Events),
-    /// No response: the connection is closed.
+    /// No response: the proxy closes the client's connection.
     Cut,
 }
 
-/// A response with a complete body.
+/// A response whose body is complete, unlike the stream of a watch.
 pub(crate) struct FullResponse {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -95,7 +95,7 @@ impl FullResponse {
         }
     }
 
-    /// An error response that the harness creates instead of the server.
+    /// An error response that the harness returns without sending the request to the server.
     pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -120,7 +120,7 @@ pub(crate) struct ResourceRequest {
 pub(crate) struct Events(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Events {
-    /// The encoded events.
+    /// Converts the events to a stream for a response body.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Bytes> {
         futures::stream::unfold(
             self.0,
@@ -134,12 +134,12 @@ pub(crate) fn error_events(status: &Value) -> Events {
     let (sender, receiver) = mpsc::channel(1);
     let event = json!({"type": "ERROR", "object": status});
     // Cannot fail: the channel has capacity 1 and the receiver still exists.
-    let _ = sender.try_send(line(&event));
+    let _ = sender.try_send(encode_event_line(&event));
     Events(receiver)
 }
 
-/// Encodes a watch event as a line.
-pub(crate) fn line(event: &Value) -> Bytes {
+/// Encodes a watch event as a line of JSON.
+pub(crate) fn encode_event_line(event: &Value) -> Bytes {
     let mut line = BytesMut::new().writer();
     // Serializing a JSON value to memory cannot fail.
     let _ = serde_json::to_writer(&mut line, event);

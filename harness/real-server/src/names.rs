@@ -55,7 +55,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The names for the case with this number within a run.
+    /// The names for the case with this number; numbers are unique within a run.
     pub(crate) fn new(run: &str, number: u64) -> Self {
         let case = format!("{run}{number:04}");
         Names {
@@ -70,7 +70,7 @@ impl Names {
         &self.case
     }
 
-    /// Adds the suffix to a name.
+    /// Adds the suffix of the case to a name. Does nothing if the name is empty or already has the suffix.
     pub(crate) fn server_name(&self, name: &str) -> String {
         if name.is_empty() || name.ends_with(&self.suffix) {
             return name.to_owned();
@@ -78,7 +78,7 @@ impl Names {
         format!("{name}{}", self.suffix)
     }
 
-    /// Converts the path of a request to the server's names.
+    /// Converts a request path to a path with the server's names.
     pub(crate) fn path(&self, target: &ResourcePath) -> String {
         let mut path = match target.group.as_str() {
             "" => format!("/api/{}", target.version),
@@ -103,7 +103,7 @@ impl Names {
         path
     }
 
-    /// Converts the query of a request to the server's names. Requests for collections are restricted to objects of the case.
+    /// Converts the query of a request to the server's names. List, watch and deletecollection are restricted to objects of the case.
     pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut selector = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
@@ -121,7 +121,7 @@ impl Names {
                     let fields = self.convert_field_selector(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
-                // Added below for every watch, also if the client uses the deprecated path `/watch/` instead of the parameter.
+                // Added below for every watch, also if the client uses the deprecated path `/watch/` instead of the parameter `watch`.
                 "watch" => {}
                 _ => drop(pairs.append_pair(&key, &value)),
             }
@@ -135,7 +135,7 @@ impl Names {
         pairs.finish()
     }
 
-    /// Converts the names in a field selector.
+    /// Converts the object names in a field selector to the server's names.
     fn convert_field_selector(&self, target: &ResourcePath, selector: &str) -> String {
         let is_name = |key: &str| {
             key == "spec.nodeName"
@@ -187,7 +187,7 @@ impl Names {
         }
     }
 
-    /// Sets the name of a cluster-scoped object. For `generateName`, completes the name here, because the server would append the random
+    /// Adds the suffix to the name of a cluster-scoped object. Completes `generateName` here, because the server would append the random
     /// part after the suffix.
     fn set_own_name(&self, verb: Verb, metadata: &mut Map<String, Value>) {
         let text = |metadata: &Map<String, Value>, key: &str| {
@@ -203,7 +203,7 @@ impl Names {
         }
     }
 
-    /// Adds the suffix to all names in an object.
+    /// Adds the suffix of the case to all names in an object.
     fn add_suffixes(&self, value: &mut Value) {
         match value {
             Value::Array(list) => list.iter_mut().for_each(|each| self.add_suffixes(each)),
@@ -217,9 +217,9 @@ impl Names {
             .get("kind")
             .and_then(Value::as_str)
             .is_some_and(|kind| CLUSTER_KINDS.contains(&kind));
-        // An entry of CSINode.spec.drivers, whose `name` is the name of a CSIDriver.
+        // An entry of CSINode.spec.drivers, whose `name` is the name of a CSIDriver and needs the suffix.
         let is_registration = fields.contains_key("nodeID");
-        // A node selector term whose values are node names.
+        // A node selector term on `metadata.name`, whose values are node names.
         let is_field = fields.get("key").is_some_and(|key| key == "metadata.name");
         for (key, value) in fields.iter_mut() {
             let is_name = NAME_FIELDS.contains(&key.as_str())
@@ -235,14 +235,14 @@ impl Names {
                         }
                     }
                 }
-                // The data of ConfigMaps and Secrets contains no names.
+                // The data of ConfigMaps and Secrets contains no object names.
                 _ if key == "data" || key == "stringData" || key == "binaryData" => {}
                 value => self.add_suffixes(value),
             }
         }
     }
 
-    /// Converts objects from the server: removes suffixes and the labels of the harness.
+    /// Converts objects from the server: removes the suffix from all strings, and the labels of the harness.
     pub(crate) fn to_case_names(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
@@ -263,7 +263,7 @@ impl Names {
     }
 }
 
-/// Whether the name in a path belongs to a cluster-scoped object.
+/// Whether the object name in a request path belongs to a cluster-scoped object.
 fn is_cluster_scoped(target: &ResourcePath) -> bool {
     target.namespace.is_none()
         && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)

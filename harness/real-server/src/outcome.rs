@@ -1,5 +1,5 @@
-//! Handles the result of a write: passes it on to `attribution`, and waits until the journal contains the change before the client gets the
-//! response.
+//! Handles the result of a write: passes the result on to `attribution`, and waits until the journal contains the change before the client
+//! gets the response.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::kinds::is_review;
 use crate::message::{FullResponse, ResourceRequest, to_full_response};
 use crate::upstream::ServerResponse;
 
-/// Announces a client's write to `attribution`, which then knows which client may cause the resulting change.
+/// Announces a client's write to `attribution`, so that the resulting change can be attributed to the client.
 pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -> OpenWrite<'c> {
     let path = &resource_request.path;
     let target = WriteTarget {
@@ -24,7 +24,7 @@ pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -
         .announce(&resource_request.incoming.client, target)
 }
 
-/// Converts a response for the client. For a write, passes the result to `attribution`, and waits until the change is recorded.
+/// Converts a response to the names of the case. For a write, passes the result to `attribution`, and waits until the change is recorded.
 pub(crate) async fn process_response(
     case: &Case,
     resource_request: &ResourceRequest,
@@ -106,7 +106,7 @@ async fn attribute_write(
     }
 }
 
-/// The pod that a Binding assigns to a node.
+/// The pod that the Binding in the request assigns to a node.
 fn bound_pod(resource_request: &ResourceRequest) -> Key {
     let binding: Value = serde_json::from_slice(&resource_request.incoming.body).unwrap_or_default();
     Key {
@@ -127,14 +127,14 @@ async fn wait_for_deletion(case: &Case, key: Key, open: OpenWrite<'_>) {
         .await;
 }
 
-/// Whether an object that is being deleted waits for a finalizer.
+/// Whether the object has finalizers, so that the server deletes it only after their removal.
 fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Whether a deletion response contains the last state of the object, so that the object no longer exists.
+/// Whether the object in an update or patch response was deleted: it has a deletionTimestamp, and its last finalizer was removed.
 fn is_last_state(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string() && !has_finalizers(object)
 }

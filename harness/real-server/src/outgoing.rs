@@ -1,4 +1,4 @@
-//! Converts a client's request into the request that the proxy sends to the server: server names and JSON encoding.
+//! Converts a client's request into the request that the proxy sends to the server, with the server's names and JSON encoding.
 
 use fake_apiserver::{Verb, json_of_protobuf};
 use hyper::Request;
@@ -11,7 +11,7 @@ use crate::message::{FullResponse, JSON, ResourceRequest};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Converts a client's request to the request that the server gets.
+/// Converts a client's request into the request to the server.
 pub(crate) fn server_request(
     case: &Case,
     resource_request: &ResourceRequest,
@@ -29,7 +29,7 @@ pub(crate) fn server_request(
     if !query.is_empty() {
         uri = format!("{uri}?{query}");
     }
-    let (content_type, body) = body(case, resource_request)?;
+    let (content_type, body) = request_body(case, resource_request)?;
     let mut request = Request::builder()
         .method(incoming.method.clone())
         .uri(uri)
@@ -64,7 +64,10 @@ fn accept_header(accept: &str) -> Option<String> {
 }
 
 /// Media type and body of the request to the server.
-fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<u8>), Box<FullResponse>> {
+fn request_body(
+    case: &Case,
+    resource_request: &ResourceRequest,
+) -> Result<(String, Vec<u8>), Box<FullResponse>> {
     let ResourceRequest { incoming, verb, path } = resource_request;
     let is_delete = matches!(verb, Verb::Delete | Verb::DeleteCollection);
     if incoming.body.is_empty() && !is_delete {
@@ -78,12 +81,12 @@ fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<
         () if content_type.starts_with(PROTOBUF) => json_of_protobuf(&incoming.body)
             .map_err(|status| FullResponse::json(status.code, &status.to_value()))?,
         () if content_type.contains("yaml") => serde_saphyr::from_slice(&incoming.body)
-            .map_err(|error| bad_request(format!("the body is not valid YAML: {error}")))?,
+            .map_err(|error| bad_request(format!("the request body is not valid YAML: {error}")))?,
         () => serde_json::from_slice(&incoming.body)
-            .map_err(|error| bad_request(format!("the body is not valid JSON: {error}")))?,
+            .map_err(|error| bad_request(format!("the request body is not valid JSON: {error}")))?,
     };
     if is_delete && path.resource == "pods" {
-        // No kubelet confirms the termination of pods, so the server must not wait for it.
+        // On a bare API server no kubelet confirms the termination of pods, so the server must delete pods at once.
         value["gracePeriodSeconds"] = 0.into();
     }
     case.names.to_server_names(*verb, path, is_apply, &mut value);

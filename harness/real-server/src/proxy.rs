@@ -1,4 +1,4 @@
-//! Handles one request: forwards it with the server's names, converts the response, and records request and response.
+//! Handles one client request: forwards it with the server's names, converts the response, and records request and response.
 //!
 //! Does not know sockets. Watches start here and continue in `stream`.
 
@@ -18,11 +18,11 @@ use crate::outgoing::server_request;
 use crate::request_fact::{RecordedResponse, record_request};
 use crate::stream;
 
-/// Handles a request. A write is completed even if the client disconnects, because its result must be recorded.
+/// Handles a client request. A write is completed even if the client disconnects, because its result must be recorded.
 pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
-        return non_resource(case, incoming).await;
+        return handle_non_resource(case, incoming).await;
     };
     let mut loses_response = false;
     if !incoming.is_internal {
@@ -87,7 +87,7 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
 }
 
 /// Handles non-resource paths (version, health, discovery, OpenAPI), which are forwarded unchanged.
-async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+async fn handle_non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let segments: Vec<&str> = incoming
         .path
         .split('/')
@@ -155,13 +155,13 @@ async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     Reply::Full(response)
 }
 
-/// The reply if the server did not respond: closes the client's connection, as the server would.
+/// The reply to a client if the server did not respond: closes the client's connection, as the server would.
 fn cut_reply(why: &str) -> Reply {
     tracing::warn!(why, "the API server did not respond");
     Reply::Cut
 }
 
-/// Handles a resource request other than a watch.
+/// Handles a request for a resource, except watches.
 async fn handle_resource(case: &Arc<Case>, resource_request: ResourceRequest) -> FullResponse {
     let ResourceRequest { incoming, verb, path } = &resource_request;
     let response = match rejection(case, &resource_request) {
@@ -192,7 +192,7 @@ async fn handle_resource(case: &Arc<Case>, resource_request: ResourceRequest) ->
     response
 }
 
-/// Message of an error response.
+/// The message in an error response, for the journal.
 fn error_message(response: &FullResponse) -> Option<String> {
     (response.code >= 400).then(|| {
         response.body_json()["message"]

@@ -1,4 +1,4 @@
-//! Records requests as facts.
+//! Records requests and their responses as facts in the journal.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct RecordedResponse<'a> {
 }
 
 impl<'a> RecordedResponse<'a> {
-    /// A response that no fault rule caused: of the server, or of the harness instead of the server.
+    /// A response that no fault rule caused: the server's response, or an error of the harness.
     pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
         RecordedResponse {
             code,
@@ -41,7 +41,7 @@ impl<'a> RecordedResponse<'a> {
     }
 }
 
-/// Records a request and its response as a fact.
+/// Records a request and its response as a fact in the journal.
 pub(crate) fn record_request(
     case: &Case,
     client: &Arc<str>,

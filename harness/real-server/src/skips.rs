@@ -1,4 +1,4 @@
-//! Decides which cases are skipped on a real API server, and why.
+//! Decides which cases are skipped in runs against a real API server, and why.
 
 use fake_apiserver::{Effect, Release};
 use harness::plan::{Action, Plan};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::names::SUFFIX_MAX;
 
-/// Why a case cannot run on an API server of release 1.`minor`; `None` if it can.
+/// Why a case cannot run on an API server of release 1.`minor`; `None` if the case can run.
 pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
     let requires_another_release = plan.release != Release::default() && plan.release.minor() != minor;
     if requires_another_release {
@@ -49,7 +49,7 @@ pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
 /// Maximum length of a DNS subdomain, in characters.
 const NAME_MAX: usize = 253;
 
-/// The name of a cluster-scoped object, if the name is too long to append the suffix of a case.
+/// The name of a cluster-scoped object, if the name with the suffix of a case would exceed the maximum length.
 fn too_long_name(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
     let has_suffix = object["metadata"]["namespace"].is_null();

@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 use crate::attribution::revision;
 use crate::case::Case;
 use crate::faults::WatchGuard;
-use crate::message::{Events, FullResponse, Reply, ResourceRequest, error_events, line};
+use crate::message::{Events, FullResponse, Reply, ResourceRequest, encode_event_line, error_events};
 use crate::outgoing::server_request;
 use crate::request_fact::{RecordedResponse, record_request};
 
-/// Number of events that are buffered for a client. If the buffer is full, the server's stream is not read further.
+/// Number of watch events that are buffered for a client. While the buffer is full, the server's stream is not read.
 const BUFFERED_EVENTS: usize = 64;
 
-/// Starts a watch for a client.
+/// Starts a client's watch: opens a watch on the server, and forwards its events.
 pub(crate) async fn begin_watch(case: &Arc<Case>, resource_request: ResourceRequest) -> Reply {
     let ResourceRequest { incoming, verb, path } = &resource_request;
     let guard = case.begin_request();
@@ -132,7 +132,7 @@ impl WatchForwarder {
         }
     }
 
-    /// Forwards one event. Returns false if the client has disconnected.
+    /// Forwards one watch event. Returns false if the client has disconnected.
     async fn deliver(&self, mut event: Value) -> bool {
         self.case.names.to_case_names(&mut event);
         let change = match event["type"].as_str() {
@@ -144,7 +144,7 @@ impl WatchForwarder {
         if let Some(change) = change {
             self.record_delivery(change, &event["object"]).await;
         }
-        let sent = self.sender.send(line(&event)).await.is_ok();
+        let sent = self.sender.send(encode_event_line(&event)).await.is_ok();
         if change.is_some() {
             self.watch_guard.count_delivered_event();
         }
@@ -152,7 +152,7 @@ impl WatchForwarder {
     }
 
     async fn record_delivery(&self, change: Change, object: &Value) {
-        // For a watch of Tables, the object in the first row.
+        // In a watch of Tables, the first row contains the changed object.
         let object = match &object["rows"] {
             Value::Array(rows) => rows.first().map_or(object, |row| &row["object"]),
             _ => object,

@@ -1,6 +1,6 @@
 //! Connection to the real API server: reads the kubeconfig, checks whether the server can be used, and sends requests.
 //!
-//! Does not know cases or names.
+//! Does not know cases or their object names.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use tower::{BoxError, ServiceBuilder};
 
 use crate::kinds::KINDS;
 
-/// Maximum size of a response, in bytes.
+/// Maximum size of a response body, in bytes.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
 
 /// Why the API server cannot be used.
@@ -39,11 +39,11 @@ pub enum ConnectError {
     Unreachable {
         /// Path of the kubeconfig.
         path: PathBuf,
-        /// The request that was attempted, and the error.
+        /// The request that was attempted, and the error that it caused.
         why: String,
     },
     /// The server rejects the credentials in the kubeconfig.
-    #[error("the API server of {path} rejects the credentials: {why}; renew them")]
+    #[error("the API server of {path} rejects the credentials: {why}; renew the credentials")]
     Credentials {
         /// Path of the kubeconfig.
         path: PathBuf,
@@ -75,18 +75,18 @@ pub enum ConnectError {
     },
 }
 
-/// A connection to the API server with the user's credentials.
+/// A connection to the API server with the credentials in the kubeconfig.
 #[derive(Clone)]
 pub(crate) struct Upstream {
     client: Client,
 }
 
-/// Error of a request that got no response, or an unexpected one.
+/// Error of a request to the API server that got no response, or an unexpected response.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UpstreamError(pub(crate) String);
 
-/// A response whose body has been read completely.
+/// A response of the API server whose body has been read completely.
 pub(crate) struct ServerResponse {
     pub(crate) code: u16,
     pub(crate) head: hyper::http::response::Parts,
@@ -94,7 +94,7 @@ pub(crate) struct ServerResponse {
 }
 
 impl ServerResponse {
-    /// The body as JSON; null if the body is not JSON.
+    /// The response body as JSON; null if the body is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -113,7 +113,7 @@ impl ServerResponse {
 }
 
 impl Upstream {
-    /// Reads a kubeconfig. Sends no request.
+    /// Reads a kubeconfig and creates a client. Sends no request.
     pub(crate) async fn open(path: &Path) -> Result<Self, ConnectError> {
         let file = |why: String| ConnectError::File {
             path: path.to_owned(),
@@ -138,7 +138,7 @@ impl Upstream {
         Ok(Upstream { client })
     }
 
-    /// Sends a request and returns status and headers. The body may not have arrived yet.
+    /// Sends a request and returns the response once its headers have arrived. The body may arrive later.
     pub(crate) async fn start_request(
         &self,
         request: Request<Body>,
@@ -159,7 +159,7 @@ impl Upstream {
         })
     }
 
-    /// Sends a JSON request of the harness itself. A PATCH is a JSON merge patch.
+    /// Sends a JSON request of the harness, not of a client. A PATCH is a JSON merge patch.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -321,7 +321,7 @@ fn user_with_external_credentials(config: &Kubeconfig) -> Option<String> {
     (info.exec.is_some() || info.auth_provider.is_some()).then(|| user.clone())
 }
 
-/// An error with all its causes, because the outermost error alone often lacks the reason.
+/// Formats an error with all its causes, because the outermost error alone often lacks the reason.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,6 +1,6 @@
 //! The watches of a run, one per resource, and the distribution of their events to the cases.
 //!
-//! Finds the case of an object by its label; knows nothing else about the object.
+//! Finds the case of an object by its case label, and knows nothing else about the object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use crate::upstream::{Upstream, UpstreamError};
 /// Number of events that are buffered for a case. While the buffer of one case is full, the distribution to all cases waits.
 const BUFFERED_EVENTS: usize = 4096;
 
-/// Delay before a failed watch is restarted.
+/// Delay before a failed watch is started again.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// An event that the hub sends to a case. Its objects have the server's names.
 #[derive(Debug)]
 pub(crate) enum HubEvent {
-    /// A change of an object.
+    /// A change of an object: kind of change, resource name, object.
     Change(Change, Arc<str>, Value),
-    /// All objects of one resource in the case. Sent after events were lost.
+    /// All objects of one resource in the case. Sent after watch events were lost.
     All(Arc<str>, Vec<Value>),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct WatchHub {
     upstream: Upstream,
     run: String,
     cases: Mutex<BTreeMap<String, mpsc::Sender<HubEvent>>>,
-    /// The watched resources that the server serves.
+    /// Plural names of the watched resources that the server serves.
     served: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -58,7 +58,7 @@ impl WatchHub {
         });
         let mut tasks = Vec::new();
         for kind in KINDS {
-            // Older servers do not serve all resources.
+            // Older API servers do not serve all resources.
             let Some((_, from)) = hub.list(kind).await? else {
                 continue;
             };
@@ -69,7 +69,7 @@ impl WatchHub {
         Ok((hub, tasks))
     }
 
-    /// The watched resources that the server serves.
+    /// The watched resources that the server serves; an older server does not serve all of [`KINDS`].
     pub(crate) fn served(&self) -> Vec<Kind> {
         let served = self.served.lock();
         KINDS
@@ -90,7 +90,7 @@ impl WatchHub {
         self.cases.lock().remove(case);
     }
 
-    /// The objects of the run and the resourceVersion of the list; `None` if the server does not serve the resource.
+    /// The run's objects of one resource, and the resourceVersion of the list; `None` if the server does not serve the resource.
     pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, UpstreamError> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
         let answer = self.upstream.send(Method::GET, &path, None).await?;
@@ -128,7 +128,7 @@ impl WatchHub {
         }
     }
 
-    /// Runs one watch until it ends. An error means that events may have been lost.
+    /// Runs one watch on the server until it ends. An error means that events may have been lost.
     async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), UpstreamError> {
         let query = format!(
             "watch=true&allowWatchBookmarks=true&resourceVersion={from}&labelSelector={RUN_LABEL}%3D{}",

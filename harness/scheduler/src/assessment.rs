@@ -18,18 +18,18 @@ use crate::snapshot::Snapshot;
 /// A node that passed all filters.
 #[derive(Clone, Debug)]
 pub struct Feasible {
-    /// The node.
+    /// The feasible node.
     pub node: Arc<Node>,
-    /// How the pod's PVCs get their volumes on this node.
+    /// How the pod's PVCs get their volumes on the node.
     pub plan: VolumePlan,
-    /// The node's score: 0 to 100, plus the scores of extenders. Nodes are not scored, and have 0, if only one is feasible.
+    /// The node's score: 0 to 100, plus the scores of extenders. A node is not scored, and has 0, if it is the only feasible node.
     pub score: i64,
 }
 
 /// A node that a filter rejected.
 #[derive(Clone, Debug)]
 pub struct Rejected {
-    /// The node.
+    /// The rejected node.
     pub node: Arc<Node>,
     /// Why the node was rejected.
     pub cause: Cause,
@@ -69,7 +69,7 @@ pub enum Blocker {
     Capacity {
         /// Name of the StorageClass.
         class: String,
-        /// The requested bytes.
+        /// The bytes that the PVC requests.
         request: i128,
     },
     /// Nodes: no node exists, no labels match, or all nodes are cordoned or tainted.
@@ -88,7 +88,7 @@ pub enum AssessError {
     /// The pod's PVCs rule out every node.
     #[error(transparent)]
     PreFilter(#[from] PreFilterReason),
-    /// The filter returned an error.
+    /// The VolumeBinding filter returned an error.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
@@ -130,11 +130,11 @@ pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Res
     Ok(assessment)
 }
 
-/// Why a node has no volume plan.
+/// Why a node has no volume plan (static bindings and provisions).
 pub(crate) enum NodeFailure {
     /// A filter rejected the node.
     Rejected(Cause),
-    /// The filter returned an error.
+    /// The VolumeBinding filter returned an error.
     Error(FilterError),
 }
 

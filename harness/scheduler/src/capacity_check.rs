@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, RequirementError};
+use capacity_types::{ByteConversion, Labels, NodeTopology, Quantity, RequirementError};
 
 use crate::capacity_index::Group;
 use crate::node_labels::NodeLabels;
@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 pub enum Sufficiency {
     /// Capacity was not checked, for this reason.
     Unchecked(Unchecked),
-    /// This object is accessible from the node and large enough.
+    /// This capacity object is accessible from the node and large enough.
     Enough(Arc<Capacity>),
     /// No accessible object is large enough; [`shortcoming`] returns the reason for each object.
     NotEnough,
@@ -47,9 +47,9 @@ pub enum Shortcoming {
     NothingSet,
     /// `maximumVolumeSize`, or `capacity` if the maximum is unset, is below the request.
     TooSmall {
-        /// The compared value in bytes.
+        /// The compared `maximumVolumeSize` or `capacity`, in bytes.
         largest: i128,
-        /// The requested bytes.
+        /// The bytes that the PVC requests.
         request: i128,
     },
     /// `nodeTopology` is unset, so no node has access.
@@ -60,7 +60,7 @@ pub enum Shortcoming {
     TopologyMismatch,
 }
 
-/// What to check for one PVC on each node.
+/// The capacity check that one PVC needs on each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// A capacity object must be sufficient for a volume of this size.
@@ -72,7 +72,7 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// Determines what to check for the PVC.
+    /// Determines the capacity check for the PVC.
     pub fn of(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Self {
         if let Some(error) = snapshot.unreadable_driver(&class.provisioner) {
             return Self::Unreadable(error);
@@ -87,8 +87,8 @@ impl Demand {
     }
 }
 
-/// Checks whether the demand is satisfied on a node with these labels. If several objects are sufficient, returns the one with the largest
-/// `maximumVolumeSize` (else `capacity`), and of objects of the same size the first by namespace and name. Upstream uses an arbitrary one.
+/// Checks whether a node with these labels has the demanded capacity. If several objects are sufficient, returns the one with the largest
+/// `maximumVolumeSize` (else `capacity`), and of objects of equal size the first by namespace and name. Upstream uses an arbitrary object.
 pub fn check_capacity(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -122,14 +122,14 @@ pub fn check_capacity(
     }
 }
 
-/// Whether the index sorts objects as these rules prefer them, so that the first sufficient object of a group is the best object.
+/// Whether the index sorts objects as these rules prefer them, so that the first sufficient object of an index group is the best object.
 fn is_ranked(rules: &Rules) -> bool {
-    rules.arithmetic == Arithmetic::Exact
+    rules.arithmetic == ByteConversion::Exact
         && rules.choice == Choice::Largest
         && !rules.ignores_maximum_volume_size
 }
 
-/// The first sufficient object of the group. Objects are sorted by descending size, so the search ends at the first one that is too small.
+/// The first sufficient object of the index group. Objects are sorted by descending size, so the search ends at the first too small object.
 fn first_sufficient<'a>(
     group: &'a Group,
     rules: &Rules,

@@ -7,7 +7,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use capacity_types::{Arithmetic, LabelSelector, NodeTopology, Requirement};
+use capacity_types::{ByteConversion, LabelSelector, NodeTopology, Requirement};
 
 use crate::node_labels::{NodeLabels, combine_fingerprints, fingerprint_of};
 use crate::objects::{Capacity, ObjectKey};
@@ -40,7 +40,7 @@ pub struct Group(BTreeSet<Ranked>);
 struct Ranked(Arc<Capacity>);
 
 /// Where the index stores an object.
-enum Slot {
+enum IndexSlot {
     /// In `by_keys`: the set of label keys, and the fingerprint of each allowed combination of values.
     ByLabels(Box<[u64]>, Vec<u64>),
     AnyNode,
@@ -67,12 +67,12 @@ impl CapacityIndex {
         objects.filter(|object| object.topology.admits(labels))
     }
 
-    /// All objects, by namespace and name.
+    /// All capacity objects, by namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Capacity>> {
         self.objects.values()
     }
 
-    /// Number of objects in all classes.
+    /// Number of capacity objects in all classes.
     pub fn len(&self) -> usize {
         self.objects.len()
     }
@@ -82,22 +82,22 @@ impl CapacityIndex {
         self.objects.is_empty()
     }
 
-    fn unlink(&mut self, object: &Arc<Capacity>) {
+    fn remove_from_slots(&mut self, object: &Arc<Capacity>) {
         let Some(of_class) = self.classes.get_mut(&object.class) else {
             return;
         };
         let ranked = Ranked(Arc::clone(object));
-        match Slot::of(&object.topology) {
-            Slot::NoNode => drop(of_class.no_node.0.remove(&ranked)),
-            Slot::AnyNode => drop(of_class.any_node.0.remove(&ranked)),
-            Slot::ByLabels(keys, labels) => of_class.remove_listed(&keys, &labels, &ranked),
+        match IndexSlot::of(&object.topology) {
+            IndexSlot::NoNode => drop(of_class.no_node.0.remove(&ranked)),
+            IndexSlot::AnyNode => drop(of_class.any_node.0.remove(&ranked)),
+            IndexSlot::ByLabels(keys, labels) => of_class.remove_listed(&keys, &labels, &ranked),
         }
         if of_class.is_empty() {
             self.classes.remove(&object.class);
         }
     }
 
-    fn link(&mut self, object: &Arc<Capacity>) {
+    fn insert_into_slots(&mut self, object: &Arc<Capacity>) {
         if !self.classes.contains_key(&object.class) {
             self.classes.insert(object.class.clone(), ClassIndex::default());
         }
@@ -105,10 +105,10 @@ impl CapacityIndex {
             return;
         };
         let ranked = Ranked(Arc::clone(object));
-        match Slot::of(&object.topology) {
-            Slot::NoNode => drop(of_class.no_node.0.insert(ranked)),
-            Slot::AnyNode => drop(of_class.any_node.0.insert(ranked)),
-            Slot::ByLabels(keys, labels) => {
+        match IndexSlot::of(&object.topology) {
+            IndexSlot::NoNode => drop(of_class.no_node.0.insert(ranked)),
+            IndexSlot::AnyNode => drop(of_class.any_node.0.insert(ranked)),
+            IndexSlot::ByLabels(keys, labels) => {
                 let by_labels = of_class.by_keys.entry(keys).or_default();
                 for label in labels {
                     by_labels.entry(label).or_default().0.insert(ranked.clone());
@@ -119,7 +119,7 @@ impl CapacityIndex {
 }
 
 impl ClassIndex {
-    /// Groups that together contain every object accessible from a node with these labels. The groups may contain other objects too.
+    /// Groups that together contain every object accessible from a node with these labels, and possibly inaccessible objects.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
@@ -151,7 +151,7 @@ impl ClassIndex {
 }
 
 impl Group {
-    /// The objects by descending size.
+    /// The capacity objects of the group, by descending size.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Capacity>> {
         self.0.iter().map(|Ranked(object)| object)
     }
@@ -162,7 +162,7 @@ impl Ranked {
         let limit = self
             .0
             .largest_volume()
-            .map(|limit| limit.bytes(Arithmetic::Exact));
+            .map(|limit| limit.bytes(ByteConversion::Exact));
         (Reverse(limit), &self.0.key)
     }
 }
@@ -187,7 +187,7 @@ impl PartialEq for Ranked {
 
 impl Eq for Ranked {}
 
-impl Slot {
+impl IndexSlot {
     fn of(topology: &NodeTopology) -> Self {
         match topology {
             NodeTopology::Unset | NodeTopology::Invalid(_) => Self::NoNode,
@@ -234,14 +234,14 @@ impl Slot {
 impl Collection<Capacity> for CapacityIndex {
     fn put(&mut self, object: Arc<Capacity>) -> Option<Arc<Capacity>> {
         let old = self.take(&object.key);
-        self.link(&object);
+        self.insert_into_slots(&object);
         self.objects.insert(object.key.clone(), object);
         old
     }
 
     fn take(&mut self, key: &ObjectKey) -> Option<Arc<Capacity>> {
         let old = self.objects.remove(key)?;
-        self.unlink(&old);
+        self.remove_from_slots(&old);
         Some(old)
     }
 

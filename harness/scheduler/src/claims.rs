@@ -19,19 +19,19 @@ pub struct PodClaims {
     pub bound: Vec<Arc<Claim>>,
     /// Unbound PVCs whose node was selected in an earlier attempt, in pod order.
     pub to_provision: Vec<DelayedClaim>,
-    /// Other unbound PVCs by ascending size, so that small PVCs do not use up the large PersistentVolumes. PVCs of equal size keep the pod
-    /// order.
+    /// Unbound PVCs without a selected node, by ascending size, so that small PVCs do not use up the large PersistentVolumes. PVCs of equal
+    /// size keep the pod order.
     pub to_match: Vec<DelayedClaim>,
 }
 
 /// An unbound PVC of a WaitForFirstConsumer class. Only such PVCs are checked against capacity objects.
 #[derive(Clone, Debug)]
 pub struct DelayedClaim {
-    /// The PVC.
+    /// The unbound PVC.
     pub claim: Arc<Claim>,
     /// The StorageClass of the PVC.
     pub class: Arc<Class>,
-    /// What to check against capacity objects.
+    /// The capacity check that the PVC needs.
     pub demand: Demand,
     /// Existing PersistentVolumes that match the PVC on some node.
     pub matching: MatchingVolumes,
@@ -59,7 +59,7 @@ pub enum PreFilterReason {
     /// The PersistentVolume of a PVC was deleted (`status.phase: Lost`).
     #[error("persistentvolumeclaim \"{claim}\" bound to non-existent persistentvolume \"{volume}\"")]
     Lost {
-        /// The PVC name.
+        /// Name of the PVC whose PersistentVolume was deleted.
         claim: String,
         /// The name of the deleted PersistentVolume.
         volume: String,

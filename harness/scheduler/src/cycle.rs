@@ -26,14 +26,14 @@ pub enum Decision {
     Unschedulable {
         /// Message of the PodScheduled condition and of the Event.
         message: String,
-        /// What must change before another attempt can succeed.
+        /// What must change in the cluster before another attempt can succeed.
         blockers: BTreeSet<Blocker>,
         /// Every node with its rejection reasons. Empty if no node was filtered.
         rejected: Vec<Rejected>,
         /// The preemption victims and their node. `None` if preemption does not help.
         eviction: Option<Candidate>,
     },
-    /// An error aborted the attempt, which is retried.
+    /// An error aborted the scheduling attempt, which is retried.
     Failed {
         /// Message of the PodScheduled condition and of the Event.
         message: String,
@@ -86,7 +86,7 @@ pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason:
     message::pre_filter_rejection(rules.wording, nodes, reason, &preemption)
 }
 
-/// Makes the decision from the filter results and scores.
+/// Makes the scheduling decision from the filter results and scores.
 pub fn choose(
     snapshot: &Snapshot,
     mut assessment: Assessment,

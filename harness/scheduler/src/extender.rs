@@ -6,13 +6,13 @@ use std::time::Duration;
 /// One extender (`KubeSchedulerConfiguration.extenders`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extender {
-    /// `urlPrefix`, such as `http://host:port/path`; the verb is appended.
+    /// `urlPrefix`, such as `http://host:port/path`; the scheduler appends the verb.
     pub url_prefix: String,
     /// `filterVerb`. `None`: the extender does not filter nodes.
     pub filter_verb: Option<String>,
     /// `prioritizeVerb`. `None`: the extender does not score nodes. Scores are 0 to 10.
     pub prioritize_verb: Option<String>,
-    /// `bindVerb`. `None`: the scheduler binds pods itself.
+    /// `bindVerb`. `None`: the scheduler binds the pods.
     pub bind_verb: Option<String>,
     /// `weight`: factor for the extender's scores.
     pub weight: i64,

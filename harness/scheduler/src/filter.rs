@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use capacity_types::quantity::format_bytes;
 
 use crate::capacity_check::{self, Sufficiency};
@@ -36,16 +36,16 @@ impl VolumePlan {
 /// A PersistentVolume chosen for a PVC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
-    /// The PVC.
+    /// The PVC to bind.
     pub claim: Arc<Claim>,
-    /// The PersistentVolume.
+    /// The PersistentVolume to bind the PVC to.
     pub volume: Arc<Volume>,
 }
 
 /// A PVC to be provisioned on the node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provision {
-    /// The PVC.
+    /// The PVC to provision.
     pub claim: Arc<Claim>,
     /// The capacity object that is sufficient for the request. `None` if capacity was not checked.
     pub capacity: Option<Arc<Capacity>>,
@@ -66,7 +66,7 @@ pub enum ConflictReason {
     },
     /// An unbound PVC can be neither bound nor provisioned on the node.
     BindConflict {
-        /// The PVC.
+        /// The unbound PVC.
         claim: ObjectKey,
         /// Why the PVC can be neither bound nor provisioned.
         cause: BindConflict,
@@ -80,7 +80,7 @@ pub enum ConflictReason {
     VolumeNotFound {
         /// The bound PVC.
         claim: ObjectKey,
-        /// The name in `spec.volumeName`.
+        /// The PersistentVolume name in `spec.volumeName` of the PVC.
         volume: String,
     },
 }
@@ -100,13 +100,13 @@ pub enum BindConflict {
 }
 
 impl ConflictReason {
-    /// Describes the PVC, with class and size.
+    /// Describes the affected PVC, with class and size.
     pub fn describe(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {
                 let size = claim
                     .request
-                    .map(|request| format_bytes(request.bytes(Arithmetic::Exact)));
+                    .map(|request| format_bytes(request.bytes(ByteConversion::Exact)));
                 format!(
                     "{} of class {}, {}",
                     claim.key,

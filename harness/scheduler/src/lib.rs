@@ -37,10 +37,10 @@ mod transport;
 pub mod volume_index;
 
 pub use self::control::{Error, run, serve_extender};
-pub use self::listen::{Connections, Socket, connections};
 pub use self::metrics::{Metrics, serve_metrics};
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
 pub use self::rules::{MessageStyle, Ties};
 pub use self::shape::ShapePoint;
 pub use self::transport::{Http, Transport};
+pub use capacity_client::{Connections, Socket, connections};

@@ -1,38 +1,21 @@
-//! Accepts connections, up to a limit, and serves each of them with the same function.
+//! Serves connections, up to a limit, each with the same function.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 
-use futures::stream::{self, BoxStream, StreamExt};
+use capacity_client::Connections;
+use futures::stream::StreamExt;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-/// A byte stream to a client.
-pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
-
-/// A stream of accepted connections.
-pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
-
 /// Maximum number of connections served concurrently.
 const CONNECTIONS_MAX: usize = 16;
-
-/// Accepts the connections of a listener. The stream does not end.
-pub fn connections(listener: TcpListener) -> Connections {
-    let accepted = stream::unfold(listener, async |listener| {
-        let accepted = listener.accept().await;
-        Some((accepted.map(|(socket, _)| Box::new(socket) as _), listener))
-    });
-    accepted.boxed()
-}
 
 /// Serves every connection until the stream ends.
 pub(crate) async fn serve_connections<F>(

@@ -59,7 +59,7 @@ struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = Options::default().bind_timeout.as_secs())]
     bind_timeout_seconds: u64,
 
-    /// Backoff after the first failed attempt of a pod; doubles with each further one
+    /// Backoff after the first failed attempt of a pod; doubles with each further failed attempt
     #[arg(long, value_name = "MS", default_value_t = milliseconds(Options::default().initial_backoff))]
     initial_backoff_ms: u64,
 
@@ -96,7 +96,7 @@ struct Arguments {
     allow_remote: bool,
 }
 
-/// The points of a shape in one flag value, because their order matters.
+/// The points of a scoring function (shape), all in one flag value because their order matters.
 #[derive(Clone)]
 struct Shape(Vec<ShapePoint>);
 

@@ -38,7 +38,7 @@ pub enum PreemptionOutcome<'a> {
     Never,
     /// The victims of an earlier preemption are still terminating.
     VictimsTerminating,
-    /// Pods are evicted. The message does not contain this.
+    /// Pods are evicted. The message does not mention the eviction.
     Evicts,
     /// Preemption would help on no node. Contains the reason of each node.
     NotHelpful(&'a [Cow<'static, str>]),
@@ -59,7 +59,7 @@ pub fn pre_filter_rejection(
     };
     match wording {
         Wording::DynamicResources => format!("{prefix} not found"),
-        _ => prefix + &wording.suffix(nodes, preemption),
+        _ => prefix + &wording.preemption_suffix(nodes, preemption),
     }
 }
 
@@ -74,8 +74,8 @@ pub fn rejection(
     for reason in reasons {
         *counts.entry(reason).or_default() += 1;
     }
-    let histogram = histogram(counts);
-    let suffix = wording.suffix(nodes, preemption);
+    let histogram = format_reason_counts(counts);
+    let suffix = wording.preemption_suffix(nodes, preemption);
     format!("0/{nodes} nodes are available: {histogram}.{suffix}")
 }
 
@@ -93,8 +93,8 @@ impl Wording {
     }
 
     /// The text that follows the rejection reasons in a message: whether preemption would help.
-    fn suffix(self, nodes: usize, preemption: &PreemptionOutcome<'_>) -> String {
-        let Some(help) = preemption.text(nodes) else {
+    fn preemption_suffix(self, nodes: usize, preemption: &PreemptionOutcome<'_>) -> String {
+        let Some(help) = preemption.preemption_text(nodes) else {
             return String::new();
         };
         match self {
@@ -107,7 +107,7 @@ impl Wording {
 }
 
 impl PreemptionOutcome<'_> {
-    fn text(&self, nodes: usize) -> Option<String> {
+    fn preemption_text(&self, nodes: usize) -> Option<String> {
         let reasons = match self {
             Self::Never => return Some("not eligible due to preemptionPolicy=Never.".to_owned()),
             Self::VictimsTerminating => {
@@ -120,12 +120,15 @@ impl PreemptionOutcome<'_> {
         for reason in reasons {
             *counts.entry(reason.clone()).or_default() += 1;
         }
-        Some(format!("0/{nodes} nodes are available: {}.", histogram(counts)))
+        Some(format!(
+            "0/{nodes} nodes are available: {}.",
+            format_reason_counts(counts)
+        ))
     }
 }
 
 /// Joins the reasons as `<count> <reason>`, sorted as strings: 10 comes before 2.
-fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
+fn format_reason_counts(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
     let mut items: Vec<_> = counts
         .into_iter()
         .map(|(reason, count)| format!("{count} {reason}"))

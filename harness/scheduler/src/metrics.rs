@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use capacity_client::{Connections, OPENMETRICS_TYPE};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -18,15 +19,12 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::listen::{self, Connections};
-
-/// The Content-Type of the response to a scrape.
-const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use crate::listen;
 
 /// The plugin whose calls are timed.
 const PLUGIN: &str = "VolumeBinding";
 
-/// Histograms with labels.
+/// A family of histograms with labels of type `L`.
 type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Result of a scheduling attempt (label `result`).
@@ -84,18 +82,18 @@ struct QueueLabels {
     queue: &'static str,
 }
 
-/// Number of pending pods in each part of the queue.
+/// Numbers of pods in each state of the scheduling queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pending {
-    /// Ready for an attempt.
+    /// Number of pods that are ready for an attempt.
     pub(crate) active: usize,
-    /// In backoff.
+    /// Number of pods in backoff.
     pub(crate) backoff: usize,
-    /// Unschedulable until an event requeues them.
+    /// Number of pods that are unschedulable until an event requeues them.
     pub(crate) unschedulable: usize,
 }
 
-/// All metrics of a scheduler. Clones share the values; the schedulers of several profiles may use the same metrics.
+/// All metrics of a scheduler. Clones share the metric values; the schedulers of several profiles may use the same metrics.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Families>);
 
@@ -156,7 +154,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Records a finished attempt.
+    /// Records a finished scheduling attempt.
     pub(crate) fn record_attempt(&self, profile: &str, result: AttemptResult, duration: Duration) {
         let labels = AttemptLabels {
             profile: profile.to_owned(),
@@ -172,7 +170,7 @@ impl Metrics {
         self.0.attempts_per_pod.observe(attempts.into());
     }
 
-    /// Records one call of the plugin for all nodes of an attempt.
+    /// Records one call of the VolumeBinding plugin for all nodes of a scheduling attempt.
     pub(crate) fn record_plugin_call(&self, point: ExtensionPoint, succeeded: bool, duration: Duration) {
         let labels = PluginLabels {
             plugin: PLUGIN,
@@ -222,7 +220,7 @@ impl Metrics {
         if code == StatusCode::OK {
             response
                 .headers_mut()
-                .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+                .insert(CONTENT_TYPE, HeaderValue::from_static(OPENMETRICS_TYPE));
         }
         response
     }

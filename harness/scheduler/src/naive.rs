@@ -4,7 +4,7 @@
 //! The scheduler does not use this check. Tests compare the results of the index with it, and the benchmark compares the times. So it
 //! shares neither the index nor compiled selectors with the filter.
 
-use capacity_types::{Arithmetic, Labels, Quantity};
+use capacity_types::{ByteConversion, Labels, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
@@ -18,7 +18,7 @@ pub fn first_sufficient<'a>(
     request: Quantity,
     labels: &Labels,
 ) -> Option<&'a CSIStorageCapacity> {
-    let request = request.bytes(Arithmetic::Exact);
+    let request = request.bytes(ByteConversion::Exact);
     objects.iter().find(|object| {
         object.storage_class_name == class && is_sufficient(object, request) && is_accessible(object, labels)
     })
@@ -31,7 +31,7 @@ fn is_sufficient(object: &CSIStorageCapacity, request: i128) -> bool {
 
 fn bytes(quantity: &ApiQuantity) -> Option<i128> {
     let quantity: Quantity = quantity.0.parse().ok()?;
-    Some(quantity.bytes(Arithmetic::Exact))
+    Some(quantity.bytes(ByteConversion::Exact))
 }
 
 fn is_accessible(object: &CSIStorageCapacity, labels: &Labels) -> bool {

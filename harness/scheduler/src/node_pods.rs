@@ -21,7 +21,7 @@ pub struct NodePods {
     nominated: BTreeMap<String, Arc<Pod>>,
 }
 
-/// A pod and its node.
+/// An assigned pod and its node.
 #[derive(Clone, Debug)]
 struct AssignedPod {
     node: String,
@@ -33,9 +33,9 @@ struct AssignedPod {
 /// The pods on one node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeInfo {
-    /// The sum of the pods' requests.
+    /// The sum of the resource requests of the node's pods.
     pub requested: Resources,
-    /// The pods, unordered.
+    /// The pods on the node, unordered.
     pub pods: Vec<Arc<Pod>>,
 }
 

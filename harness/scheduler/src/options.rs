@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::extender::Extender;
@@ -23,9 +23,9 @@ pub struct Options {
     pub scheduler_name: String,
     /// Backoff after the first failed attempt of a pod; doubles with each further attempt.
     pub initial_backoff: Duration,
-    /// Maximum backoff.
+    /// Maximum backoff after a failed attempt of a pod.
     pub max_backoff: Duration,
-    /// Time after which an unschedulable pod is retried without an event.
+    /// Time after which an unschedulable pod is retried although no event requeued it.
     pub unschedulable_flush: Duration,
     /// Timeout for binding a pod's PVCs. With a timeout of zero, provisioning is still requested.
     pub bind_timeout: Duration,
@@ -71,14 +71,14 @@ pub enum Deviation {
     Choice,
 }
 
-/// The deviations by their names in flags.
+/// The deviations (bugs of kube-scheduler to reproduce) by their names in flags.
 const DEVIATIONS: [(&str, Deviation); 3] = [
     ("flag", Deviation::Flag),
     ("arithmetic", Deviation::Arithmetic),
     ("choice", Deviation::Choice),
 ];
 
-/// A name that is not the name of a deviation.
+/// The text of a flag names no deviation (bug of kube-scheduler to reproduce).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deviation {name:?} is unknown: choose flag, arithmetic or choice")]
 pub struct UnknownDeviation {
@@ -131,7 +131,7 @@ impl Default for Options {
     }
 }
 
-/// Why options are invalid.
+/// Why options of the scheduler are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// A shape is set although the feature gate is disabled, which is an error even if the shape is empty (KEP-4049). The wording is
@@ -151,9 +151,9 @@ pub enum OptionsError {
         "initial back-off {initial:?} exceeds maximum back-off {max:?}: lower the initial or raise the maximum back-off"
     )]
     Backoff {
-        /// The initial backoff.
+        /// The configured initial backoff.
         initial: Duration,
-        /// The maximum backoff.
+        /// The configured maximum backoff.
         max: Duration,
     },
 }
@@ -180,7 +180,7 @@ impl Options {
             arithmetic: if has(Deviation::Arithmetic) {
                 release.upstream_arithmetic()
             } else {
-                Arithmetic::Exact
+                ByteConversion::Exact
             },
             shape: scores.then(|| self.effective_shape()).transpose()?,
             skips_capacity_check: !self.capacity,

@@ -15,7 +15,7 @@ use crate::objects::{Node, ObjectKey, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// As upstream, the search ends after this number of candidates (or a tenth of the nodes if more), once one violates no disruption budget.
+/// As upstream, the search ends after this many candidate nodes (or a tenth of all nodes if more), once one violates no disruption budget.
 const MIN_CANDIDATES: usize = 100;
 /// kube-scheduler's reason for a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
@@ -88,14 +88,14 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Reject
     }
     match candidates
         .into_iter()
-        .min_by_key(|candidate| (candidate.violations, rank(candidate)))
+        .min_by_key(|candidate| (candidate.violations, candidate_sort_key(candidate)))
     {
         Some(best) => Preemption::Evicts(best),
         None => Preemption::NotHelpful(reasons),
     }
 }
 
-/// Whether victims of an earlier preemption for this pod are still on its nominated node.
+/// Whether victims of an earlier preemption for this pod are still on the pod's nominated node.
 fn has_terminating_victims(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
     let is_terminating_victim = |other: &&Arc<Pod>| {
         let mut conditions = other.conditions.iter();
@@ -143,7 +143,7 @@ fn select_victims_on_node<'a>(
         NodeFailure::Rejected(cause) => cause.reasons(rules),
         NodeFailure::Error(error) => vec![error.to_string().into()],
     })?;
-    lower.sort_by_key(|other| importance(other));
+    lower.sort_by_key(|other| pod_sort_key(other));
     let (violating, others) = split_by_pdb_violation(snapshot, lower);
     let protected = violating.len();
     let mut violations = 0;
@@ -158,7 +158,7 @@ fn select_victims_on_node<'a>(
             violations += usize::from(number < protected);
         }
     }
-    victims.sort_by_key(|other| importance(other));
+    victims.sort_by_key(|other| pod_sort_key(other));
     Ok(Candidate {
         node: Arc::clone(node),
         victims,
@@ -188,7 +188,7 @@ fn split_by_pdb_violation<'p>(
 }
 
 /// Sort key of pods: more important pods first, by priority, then by start time.
-fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
+fn pod_sort_key(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     (
         Reverse(pod.priority),
         pod.started.is_none(),
@@ -199,7 +199,7 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
 
 /// Sort key of candidates with equal violations: lowest priority of the most important victim, then lowest sum of priorities, then fewest
 /// victims, then latest start time of the most important victims.
-fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
+fn candidate_sort_key(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();
     // Priorities are shifted to be non-negative: otherwise more victims with negative priority would make a node preferable.

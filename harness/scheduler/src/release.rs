@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 
 use crate::message::TaintWording;
 use crate::message::Wording;
@@ -38,7 +38,7 @@ pub enum Gate {
     Scoring,
 }
 
-/// The default of a feature gate from one release on.
+/// The default of a feature gate from the release `since` on.
 struct Stage {
     gate: Gate,
     name: &'static str,
@@ -76,10 +76,10 @@ const SCORING: &str = "StorageCapacityScoring";
 /// Why a feature gate cannot be set. The wording is that of Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// The release does not have the gate.
+    /// The release does not have the feature gate with this name.
     #[error("unrecognized feature gate: {0}")]
     Unknown(String),
-    /// The gate is locked to its default.
+    /// The feature gate is locked to its default value.
     #[error("cannot set feature gate {0} to {1}, feature is locked to true")]
     Locked(&'static str, bool),
     /// The text is not `NAME=true|false`.
@@ -129,11 +129,11 @@ impl Release {
     }
 
     /// The arithmetic for quantities beyond int64: they overflow until 1.36 and are capped since 1.37 (kubernetes/kubernetes#141305).
-    pub fn upstream_arithmetic(self) -> Arithmetic {
+    pub fn upstream_arithmetic(self) -> ByteConversion {
         if self.minor >= 37 {
-            Arithmetic::Saturating
+            ByteConversion::Saturating
         } else {
-            Arithmetic::Wrapping
+            ByteConversion::Wrapping
         }
     }
 
@@ -288,55 +288,65 @@ mod tests {
     #[test]
     fn wording_and_arithmetic_match_the_release() {
         for (release, wording, taints, arithmetic) in [
-            ("1.19", Wording::Plain, TaintWording::Long, Arithmetic::Wrapping),
-            ("1.23", Wording::Plain, TaintWording::Long, Arithmetic::Wrapping),
+            (
+                "1.19",
+                Wording::Plain,
+                TaintWording::Long,
+                ByteConversion::Wrapping,
+            ),
+            (
+                "1.23",
+                Wording::Plain,
+                TaintWording::Long,
+                ByteConversion::Wrapping,
+            ),
             (
                 "1.24",
                 Wording::WithPreemption,
                 TaintWording::KeyValue,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.25",
                 Wording::WithPreemption,
                 TaintWording::KeyValue,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.26",
                 Wording::TwoPeriods,
                 TaintWording::KeyValue,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.29",
                 Wording::TwoPeriods,
                 TaintWording::KeyValue,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.30",
                 Wording::OnePeriod,
                 TaintWording::KeyValue,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.34",
                 Wording::DynamicResources,
                 TaintWording::Generic,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.36",
                 Wording::DynamicResources,
                 TaintWording::Generic,
-                Arithmetic::Wrapping,
+                ByteConversion::Wrapping,
             ),
             (
                 "1.37",
                 Wording::OnePeriod,
                 TaintWording::Generic,
-                Arithmetic::Saturating,
+                ByteConversion::Saturating,
             ),
         ] {
             let release: Release = release.parse().unwrap();

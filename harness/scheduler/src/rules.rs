@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 
 use crate::message::TaintWording;
 use crate::message::Wording;
@@ -12,8 +12,8 @@ use crate::shape::Shape;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// How quantities are converted to integers, and whether products above 2^63 overflow.
-    pub arithmetic: Arithmetic,
-    /// The scoring function. `None` if `StorageCapacityScoring` (KEP-4049) is off.
+    pub arithmetic: ByteConversion,
+    /// The scoring function (utilisation to score). `None` if both feature gates for scoring are off (KEP-4049, KEP-1845).
     pub shape: Option<Shape>,
     /// The scheduler's feature gate `CSIStorageCapacity` is disabled, so capacity is not checked for any pod.
     pub skips_capacity_check: bool,
@@ -45,9 +45,9 @@ pub enum Ties {
     /// At random, as kube-scheduler does for single pods.
     #[default]
     Random,
-    /// The first node, so that equal pods get the same node, as in the batches of kube-scheduler 1.36.
+    /// The first node of equal score, so that equal pods get the same node, as in the batches of kube-scheduler 1.36.
     First,
-    /// The last node.
+    /// The last node of equal score.
     Last,
 }
 

@@ -1,11 +1,11 @@
 //! Score of VolumeBinding: scores a feasible node by its storage (KEP-4049).
 //!
-//! The shape maps the utilisation of each class after provisioning to a score. The score of the node is the mean over the classes, without
-//! weights and without normalization.
+//! The shape (scoring function) maps the utilisation of each class after provisioning to a score. The node's score is the mean over the
+//! classes, without weights and without normalization.
 
 use std::collections::BTreeMap;
 
-use capacity_types::{Arithmetic, Quantity};
+use capacity_types::{ByteConversion, Quantity};
 
 use crate::filter::VolumePlan;
 use crate::objects::Capacity;
@@ -69,18 +69,18 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
     classes
 }
 
-/// The `capacity` of an object. If it is unset, `maximumVolumeSize` is used, although it is not the free space (upstream crashes).
+/// The `capacity` of an object. If unset, `maximumVolumeSize` counts instead, although it is not the free space (upstream crashes).
 fn scored_capacity(object: &Capacity) -> Option<Quantity> {
     object.capacity.or(object.maximum)
 }
 
-fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
+fn class_score(arithmetic: ByteConversion, shape: &Shape, class: ClassUse) -> i64 {
     if class.capacity == 0 || class.requested > class.capacity {
         return shape.score(100);
     }
     shape.score(match arithmetic {
-        Arithmetic::Exact => exact_percent(class),
-        Arithmetic::Wrapping | Arithmetic::Saturating => {
+        ByteConversion::Exact => exact_percent(class),
+        ByteConversion::Wrapping | ByteConversion::Saturating => {
             let (requested, capacity) = (class.requested as i64, class.capacity as i64);
             requested.wrapping_mul(100).wrapping_div(capacity)
         }
@@ -93,9 +93,11 @@ fn exact_percent(class: ClassUse) -> i64 {
     i64::try_from(percent).unwrap_or(0)
 }
 
-fn add(arithmetic: Arithmetic, left: i128, right: i128) -> i128 {
+fn add(arithmetic: ByteConversion, left: i128, right: i128) -> i128 {
     match arithmetic {
-        Arithmetic::Exact => left.saturating_add(right),
-        Arithmetic::Wrapping | Arithmetic::Saturating => (left as i64).wrapping_add(right as i64).into(),
+        ByteConversion::Exact => left.saturating_add(right),
+        ByteConversion::Wrapping | ByteConversion::Saturating => {
+            (left as i64).wrapping_add(right as i64).into()
+        }
     }
 }

@@ -10,7 +10,7 @@ const UTILIZATION_MAX: i64 = 100;
 /// Factor between shape scores and node scores.
 const NODE_SCORE_FACTOR: i64 = 10;
 
-/// One point of a shape.
+/// One point of a scoring function (shape).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePoint {
     /// Utilisation in percent, 0 to 100.
@@ -33,19 +33,19 @@ pub enum ShapeError {
     Unsorted {
         /// Index of the first point that is out of order.
         index: usize,
-        /// The utilisation of that point.
+        /// Utilisation of the first point that is out of order.
         value: i64,
     },
-    /// A number is out of range.
+    /// The utilisation or the score of a point is out of range.
     #[error("shape[{index}].{field}: Invalid value: {value}: not in valid range [0, {max}]")]
     Range {
-        /// Index of the point.
+        /// Index of the shape point.
         index: usize,
         /// `utilization` or `score`.
         field: &'static str,
         /// The value that is out of range.
         value: i64,
-        /// The maximum value.
+        /// The maximum value of the field.
         max: i64,
     },
     /// The text is neither `utilization=score,…` nor a JSON list.

@@ -95,7 +95,7 @@ impl Snapshot {
 pub struct FilterError {
     /// Resource and API group of the object.
     pub resource: &'static str,
-    /// The object.
+    /// Key of the object that cannot be read.
     pub key: ObjectKey,
     /// The parse error.
     pub problem: String,

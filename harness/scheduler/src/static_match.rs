@@ -48,7 +48,7 @@ impl MatchingVolumes {
     }
 }
 
-/// The conditions that every volume must satisfy, whether reserved for the PVC or free.
+/// Whether a volume meets the conditions for reserved and free volumes: no other `claimRef`, size, mode, attributes class, not deleted.
 fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
     let reserved_for_another = volume.claim.is_some() && !volume.is_bound_to(claim);
     !reserved_for_another
@@ -58,7 +58,7 @@ fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
         && !volume.deleting
 }
 
-/// The further conditions that a volume without `claimRef` must satisfy.
+/// Whether a volume without `claimRef` meets the conditions for free volumes: phase, selector and access modes.
 fn is_available(claim: &Claim, volume: &Volume) -> bool {
     let selected = claim
         .selector

@@ -32,7 +32,7 @@
 //!         "metadata": {"name": "fast"}, "provisioner": driver, "volumeBindingMode": "WaitForFirstConsumer",
 //!     })),
 //! ] {
-//!     let change = Change::set(resource, object).expect("the object is valid for its resource");
+//!     let change = Change::of_object(resource, object).expect("the object is valid for its resource");
 //!     world.apply(change.expect("rules use these resources"));
 //! }
 //! let n1 = segment::parse("host=n1").expect("the segment is key=value");

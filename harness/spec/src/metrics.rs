@@ -40,7 +40,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    fn has(&self, label: &str, value: &str) -> bool {
+    fn has_label(&self, label: &str, value: &str) -> bool {
         self.labels.get(label).is_some_and(|it| it == value)
     }
 }
@@ -79,7 +79,7 @@ pub enum Program {
 
 /// Checks metrics that were scraped at quiescence.
 pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
-    let mut check = Check {
+    let mut check = MetricsCheck {
         scrape,
         violations: Vec::new(),
     };
@@ -109,19 +109,19 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Counts one object. `is_optional`: whether the object may be absent.
-    fn add(&mut self, is_optional: bool) {
+    /// Adds one CSIStorageCapacity object to the bounds. `is_optional`: whether the object may be absent.
+    fn add_object(&mut self, is_optional: bool) {
         self.to += 1;
         self.from += u32::from(!is_optional);
     }
 }
 
-struct Check<'r> {
+struct MetricsCheck<'r> {
     scrape: &'r Scrape,
     violations: Vec<Violation>,
 }
 
-impl Check<'_> {
+impl MetricsCheck<'_> {
     fn check_objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
         // If the API server does not serve CSIStorageCapacity, or if the driver lacks GET_CAPACITY, there are no objects to count.
         let desired = DesiredObjects::of(world, instance, publisher);
@@ -137,17 +137,17 @@ impl Check<'_> {
         } in desired.all()
         {
             let is_optional = matches!(state, DesiredState::Optional { .. });
-            goal.add(is_optional);
+            goal.add_object(is_optional);
             if existing.get(class, segment).is_some() {
-                current.add(is_optional);
+                current.add_object(is_optional);
             }
         }
         self.check_bounds(GOAL, rules::WRONG_GOAL_METRIC, goal);
         self.check_bounds(CURRENT, rules::WRONG_CURRENT_METRIC, current);
         self.check_bounds(OBSOLETE, rules::WRONG_OBSOLETE_METRIC, Bounds::default());
         self.check_labels(instance);
-        if !self.any(DEPTH, &[("name", QUEUE)]) {
-            self.add(
+        if !self.has_sample(DEPTH, &[("name", QUEUE)]) {
+            self.add_violation(
                 rules::WRONG_QUEUE_METRIC,
                 format!("there is no {DEPTH}{{name=\"{QUEUE}\"}}"),
             );
@@ -159,12 +159,15 @@ impl Check<'_> {
         let samples = &self.scrape.samples;
         let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
         let is_wrong = about.any(|sample| {
-            let has_node = instance.node.as_ref().is_none_or(|node| sample.has("node", node));
-            !sample.has("driver_name", &instance.driver) || !has_node
+            let has_node = instance
+                .node
+                .as_ref()
+                .is_none_or(|node| sample.has_label("node", node));
+            !sample.has_label("driver_name", &instance.driver) || !has_node
         });
         if is_wrong {
             let detail = format!("the labels driver_name and node of a metric do not identify {instance}");
-            self.add(rules::WRONG_METRIC_LABELS, detail);
+            self.add_violation(rules::WRONG_METRIC_LABELS, detail);
         }
     }
 
@@ -173,8 +176,8 @@ impl Check<'_> {
             return;
         }
         let is_call = |sample: &Sample| {
-            sample.has("driver_name", &instance.driver)
-                && sample.has("grpc_status_code", "OK")
+            sample.has_label("driver_name", &instance.driver)
+                && sample.has_label("grpc_status_code", "OK")
                 && sample
                     .labels
                     .get("method_name")
@@ -185,25 +188,25 @@ impl Check<'_> {
             let detail = format!(
                 "the driver responded to {successful_calls} GetCapacity calls, but the metrics count {count} successful calls with a total of {seconds} s"
             );
-            self.add(rules::WRONG_CALLS_METRIC, detail);
+            self.add_violation(rules::WRONG_CALLS_METRIC, detail);
         }
     }
 
     fn check_scheduler(&mut self, bound_pods: u64) {
-        if !self.any(ATTEMPTS, &[("result", "scheduled")]) {
+        if !self.has_sample(ATTEMPTS, &[("result", "scheduled")]) {
             let detail = format!(
                 "the scheduler bound {bound_pods} pods, but no {ATTEMPTS} series has result=\"scheduled\""
             );
-            self.add(rules::WRONG_ATTEMPTS_METRIC, detail);
+            self.add_violation(rules::WRONG_ATTEMPTS_METRIC, detail);
         }
-        if !self.any(
+        if !self.has_sample(
             PLUGINS,
             &[("plugin", "VolumeBinding"), ("extension_point", "Filter")],
         ) {
             let detail = format!(
                 "the scheduler bound {bound_pods} pods, but no {PLUGINS} series has plugin=\"VolumeBinding\""
             );
-            self.add(rules::WRONG_PLUGINS_METRIC, detail);
+            self.add_violation(rules::WRONG_PLUGINS_METRIC, detail);
         }
     }
 
@@ -212,18 +215,18 @@ impl Check<'_> {
             (REQUESTS, rules::WRONG_REQUESTS_METRIC),
             (DURATIONS, rules::WRONG_DURATIONS_METRIC),
         ] {
-            if !self.any(name, &[]) {
-                self.add(rule, format!("{name} is missing"));
+            if !self.has_sample(name, &[]) {
+                self.add_violation(rule, format!("{name} is missing"));
             }
         }
     }
 
     /// Whether the metrics contain a sample with this name and these labels.
-    fn any(&self, name: &str, labels: &[(&str, &str)]) -> bool {
+    fn has_sample(&self, name: &str, labels: &[(&str, &str)]) -> bool {
         let mut samples = self.scrape.samples.iter();
         samples.any(|sample| {
             let mut labels = labels.iter();
-            sample.name == name && labels.all(|(label, value)| sample.has(label, value))
+            sample.name == name && labels.all(|(label, value)| sample.has_label(label, value))
         })
     }
 
@@ -241,11 +244,11 @@ impl Check<'_> {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {
             let actual = sum.map_or_else(|| "missing".to_owned(), |sum| sum.to_string());
-            self.add(rule, format!("{name} is {actual}, and should be {from} to {to}"));
+            self.add_violation(rule, format!("{name} is {actual}, and should be {from} to {to}"));
         }
     }
 
-    fn add(&mut self, rule: &'static Rule, detail: String) {
+    fn add_violation(&mut self, rule: &'static Rule, detail: String) {
         self.violations.push(Violation {
             rule,
             subject: Subject::Program(self.scrape.client.clone()),

@@ -24,11 +24,11 @@ pub struct Violation {
 pub enum Subject {
     /// The CSIStorageCapacity objects of a publisher for a class and a segment.
     ClassAndSegment {
-        /// The publisher.
+        /// The publisher of the objects.
         instance: Instance,
-        /// Name of the StorageClass.
+        /// Name of the objects' StorageClass.
         class: String,
-        /// The segment.
+        /// Topology segment of the objects.
         segment: Segment,
     },
     /// A CSIStorageCapacity object.

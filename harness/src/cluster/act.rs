@@ -160,7 +160,7 @@ impl Cluster {
                 let reserved = self.driver.reserve(reservation);
                 reserved.map_err(|error| ActionError::Refused(error.to_string()))?;
             }
-            // The reservation may have ended already, so the result is ignored.
+            // The reservation may have ended already, so a failed cancellation is ignored.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(Role::Driver) => self.stop_driver().await,
             Action::Start(Role::Driver) => self.start_driver_again().await?,
@@ -208,7 +208,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a stopped role and waits until its programs run. For the publisher, first creates its deleted pods and their owners again.
+    /// Starts the programs of a stopped role and waits until they run. Before the publisher, creates its deleted pods and their owners.
     async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), ActionError> {
         if role == Role::Publisher {
             let nodes = self.endpoints.keys().flatten().cloned().collect();
@@ -307,7 +307,7 @@ impl Cluster {
 
 /// Error of an action: a rejected request or call, or an error that ends the run.
 pub(super) enum ActionError {
-    /// The API server or the driver rejected the action, or its object does not exist.
+    /// The API server or the driver rejected the action, or the object of the action does not exist.
     Refused(String),
     Other(StartError),
 }

@@ -26,7 +26,7 @@ use crate::standalone::api_server;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// Group whose members have all permissions.
+/// User group that has all permissions in a Kubernetes cluster.
 const MASTERS: &str = "system:masters";
 
 /// Minimum connection limit of the API server of one case: client-go opens a few connections per program.
@@ -37,7 +37,7 @@ const CASES_AT_ONCE: usize = 16;
 
 /// The API server of a case.
 pub(super) enum Api {
-    /// In-memory server; the second listener uses TLS, for child processes.
+    /// In-memory API server. Its second listener uses TLS and serves child processes.
     Fake {
         api: ApiServer,
         plain: PlainListener,
@@ -45,7 +45,7 @@ pub(super) enum Api {
         /// Roles whose permissions are restricted by RBAC.
         granted: BTreeSet<Role>,
     },
-    /// A real API server, behind the proxy.
+    /// A real API server, which clients reach through the harness's proxy.
     Real {
         case: Arc<dyn RealApiCase>,
         plain: HttpListener,
@@ -56,7 +56,7 @@ pub(super) enum Api {
 /// Listener without TLS of the in-memory server, for programs that run in this process.
 pub(super) enum PlainListener {
     Port(Running),
-    /// URL of an in-memory listener. Dropping the guard closes its connections.
+    /// URL of a listener in memory, and a guard that closes the listener's connections on drop.
     Memory(String, DropGuard),
 }
 
@@ -143,7 +143,7 @@ impl Api {
             parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
-            // Also serves API versions that this release has removed: otherwise an older program would fail in every case.
+            // Serves API versions that the emulated release has removed, because an older program would otherwise fail in every case.
             removed_versions: with_tls && plan.has_default_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
@@ -180,7 +180,7 @@ impl Api {
     pub(super) fn client(&self, name: &str) -> Client {
         match self {
             Api::Fake { api, .. } => Client::Local(api.client(name)),
-            Api::Real { case, .. } => Client::Proxied(case.clone(), name.into()),
+            Api::Real { case, .. } => Client::Proxied(Proxied(case.clone(), name.into())),
         }
     }
 
@@ -231,7 +231,7 @@ impl Api {
     pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         match self {
             Api::Fake { api, .. } => api.served_version(group, resource),
-            // Objects keep the version of the plan: cases that need an older version are skipped on a real server.
+            // Objects retain the API version of the plan: cases that need an older version are skipped on a real server.
             Api::Real { .. } => None,
         }
     }
@@ -265,7 +265,7 @@ impl Api {
         }
     }
 
-    /// Resolves when no request is in flight.
+    /// Resolves when no API request is in flight.
     pub(super) async fn quiet(&self) {
         match self {
             Api::Fake { api, .. } => api.quiet().await,
@@ -301,7 +301,18 @@ impl Api {
 #[derive(Clone)]
 pub(super) enum Client {
     Local(LocalClient),
-    Proxied(Arc<dyn RealApiCase>, Arc<str>),
+    Proxied(Proxied),
+}
+
+/// A client of a real API server, with its name.
+#[derive(Clone)]
+pub(super) struct Proxied(Arc<dyn RealApiCase>, Arc<str>);
+
+impl Proxied {
+    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Arc<Value>, StatusError> {
+        let Proxied(case, name) = self;
+        Ok(Arc::new(case.clone().call(name, method, path, body).await?))
+    }
 }
 
 impl Client {
@@ -309,10 +320,10 @@ impl Client {
     pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.create(object)?),
-            Client::Proxied(case, name) => {
+            Client::Proxied(Proxied(case, name)) => {
                 let group_version = object["apiVersion"].as_str().unwrap_or_default();
                 let path = collection_of(&object).and_then(|collection| collection.path_in(group_version));
-                let path = path.ok_or_else(|| unknown(&object["kind"].to_string()))?;
+                let path = path.ok_or_else(|| not_found(&object["kind"].to_string()))?;
                 let created = case
                     .clone()
                     .call(name, Method::POST, &path, Some(object.clone()))
@@ -325,10 +336,7 @@ impl Client {
     pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.get(at)?),
-            Client::Proxied(case, name) => {
-                let found = case.clone().call(name, Method::GET, &path(at)?, None).await?;
-                Ok(Arc::new(found))
-            }
+            Client::Proxied(proxied) => proxied.call(Method::GET, &path(at)?, None).await,
         }
     }
 
@@ -341,12 +349,9 @@ impl Client {
     ) -> Result<(), StatusError> {
         match self {
             Client::Local(local) => Ok(local.create_subresource(at, subresource, body)?),
-            Client::Proxied(case, name) => {
+            Client::Proxied(proxied) => {
                 let path = format!("{}/{subresource}", path(at)?);
-                case.clone()
-                    .call(name, Method::POST, &path, Some(body))
-                    .await
-                    .map(drop)
+                proxied.call(Method::POST, &path, Some(body)).await.map(drop)
             }
         }
     }
@@ -359,11 +364,7 @@ impl Client {
     ) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.patch_merge(at, patch)?),
-            Client::Proxied(case, name) => {
-                let path = path(at)?;
-                let patched = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
-                Ok(Arc::new(patched))
-            }
+            Client::Proxied(proxied) => proxied.call(Method::PATCH, &path(at)?, Some(patch)).await,
         }
     }
 
@@ -376,10 +377,9 @@ impl Client {
     ) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.patch_subresource(at, subresource, patch)?),
-            Client::Proxied(case, name) => {
+            Client::Proxied(proxied) => {
                 let path = format!("{}/{subresource}", path(at)?);
-                let patched = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
-                Ok(Arc::new(patched))
+                proxied.call(Method::PATCH, &path, Some(patch)).await
             }
         }
     }
@@ -388,12 +388,7 @@ impl Client {
     pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.update(object)?),
-            Client::Proxied(case, name) => {
-                let path = path_of(&object)?;
-                Ok(Arc::new(
-                    case.clone().call(name, Method::PUT, &path, Some(object)).await?,
-                ))
-            }
+            Client::Proxied(proxied) => proxied.call(Method::PUT, &path_of(&object)?, Some(object)).await,
         }
     }
 
@@ -401,7 +396,7 @@ impl Client {
     pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
-            Client::Proxied(case, name) => {
+            Client::Proxied(Proxied(case, name)) => {
                 let path = format!("{}?{}", path_of(&spec.object)?, apply_options(spec));
                 let object = spec.object.clone();
                 Ok(Arc::new(case.clone().apply(name, &path, object).await?))
@@ -412,13 +407,7 @@ impl Client {
     pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), StatusError> {
         match self {
             Client::Local(local) => Ok(local.delete(at)?),
-            Client::Proxied(case, name) => {
-                let path = path(at)?;
-                case.clone()
-                    .call(name, Method::DELETE, &path, None)
-                    .await
-                    .map(drop)
-            }
+            Client::Proxied(proxied) => proxied.call(Method::DELETE, &path(at)?, None).await.map(drop),
         }
     }
 }
@@ -447,14 +436,14 @@ fn collection_of(object: &Value) -> Option<ResourceRef> {
 fn path_of(object: &Value) -> Result<String, StatusError> {
     let group_version = object["apiVersion"].as_str().unwrap_or_default();
     let path = ResourceRef::of(object).and_then(|reference| reference.path_in(group_version));
-    path.ok_or_else(|| unknown(&object["kind"].to_string()))
+    path.ok_or_else(|| not_found(&object["kind"].to_string()))
 }
 
 fn path(at: &ResourceRef) -> Result<String, StatusError> {
-    at.path().ok_or_else(|| unknown(&format!("{at:?}")))
+    at.path().ok_or_else(|| not_found(&format!("{at:?}")))
 }
 
-fn unknown(what: &str) -> StatusError {
+fn not_found(what: &str) -> StatusError {
     StatusError {
         code: 404,
         message: format!("the server could not find the requested resource: {what}"),

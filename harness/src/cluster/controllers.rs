@@ -181,7 +181,7 @@ impl Controllers {
             .await;
     }
 
-    /// The PV that is reserved for a PVC: its claimRef has the PVC's name, and the PVC's UID or none.
+    /// The PV that is reserved for a PVC: its claimRef contains the PVC's name, and either the PVC's UID or no UID.
     fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
         let is_reserved = |volume: &&Arc<Value>| {
             let uid = &volume["spec"]["claimRef"]["uid"];
@@ -268,10 +268,10 @@ impl Controllers {
         }
     }
 
-    /// Awaits an API write. Only logs an error, because the journal records the failed request.
+    /// Awaits an API write. A failed write is only logged, because the journal records the failed request.
     async fn log_failed_write<T>(&self, write: impl Future<Output = Result<T, StatusError>>) {
         if let Err(status) = write.await {
-            tracing::debug!(message = %status, "controller write refused");
+            tracing::debug!(message = %status, "the API server rejected a write of a controller");
         }
     }
 }

@@ -51,7 +51,7 @@ impl Cluster {
         self.listen_on_endpoint(name).await
     }
 
-    /// Listens on the endpoint's socket, unless it is already open.
+    /// Listens on the socket of a driver endpoint, unless the socket is already open.
     async fn listen_on_endpoint(&mut self, name: Option<String>) -> Result<(), StartError> {
         let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
             return Ok(());
@@ -84,14 +84,14 @@ impl Cluster {
         let endpoints = self.endpoints.values_mut();
         let running = endpoints.filter_map(|endpoint| endpoint.running.take());
         let ending = join_all(running.map(fake_csi::Running::stop));
-        // Concurrently, because a hanging call ends only when the driver's process ends.
+        // Both futures run concurrently, because a hanging CSI call ends only when the driver's process ends.
         tokio::join!(ending, self.fleet.stop(Role::Driver));
         if let Some(external) = &mut self.external {
             external.forwarders.clear();
         }
     }
 
-    /// Starts the driver again, at the same sockets.
+    /// Starts the stopped driver again, at the same socket paths as before.
     pub(super) async fn start_driver_again(&mut self) -> Result<(), StartError> {
         let names: Vec<_> = self.endpoints.keys().cloned().collect();
         for name in names {
@@ -174,7 +174,7 @@ impl Cluster {
         })
     }
 
-    /// Calls the driver instance of the call's node, and records the response.
+    /// Makes a CSI call of the case to the driver instance on the call's node, and records the response.
     pub(super) async fn call(&self, plan: &Plan, call: &CsiCall) -> Result<(), StartError> {
         let io = |source| StartError::Io {
             what: "call the driver",
@@ -299,6 +299,6 @@ pub(super) struct Endpoint {
     pub(super) socket: PathBuf,
     /// Topology segment of the driver's node; `None` for a central driver.
     pub(super) segment: Option<Segment>,
-    /// The running server; dropping it closes the socket. `None` while the driver is stopped.
+    /// The running gRPC server, which closes the socket on drop. `None` while the driver is stopped.
     pub(super) running: Option<fake_csi::Running>,
 }

@@ -98,7 +98,7 @@ impl Cluster {
         self.apply_all(plan, objects).await?;
         self.write_storage(node)
             .await
-            .map_err(|message| refused(plan, format!("set the storage of {node}"), message))
+            .map_err(|message| rejection_error(plan, format!("set the storage of {node}"), message))
     }
 
     /// Stores the new storage of a segment. If the driver's objects of the segment's node exist, writes the storage into them.
@@ -136,8 +136,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds the storage of a node to the object from which the driver reads it, before the object is created, so that the driver never
-    /// reads it without storage.
+    /// Adds the storage of a node to the API object from which the driver reads its storage. Called before the object is created, so
+    /// that the driver never sees the object without storage.
     pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
         let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
@@ -157,8 +157,8 @@ impl Cluster {
     }
 
     async fn apply_all(&self, plan: &Plan, objects: Result<Vec<Value>, String>) -> Result<(), StartError> {
-        let objects =
-            objects.map_err(|message| refused(plan, "parse the objects of a program".to_owned(), message))?;
+        let objects = objects
+            .map_err(|message| rejection_error(plan, "parse the objects of a program".to_owned(), message))?;
         for object in objects {
             let name = format!("apply {} {}", object["kind"], object["metadata"]["name"]);
             let spec = ApplySpec {
@@ -167,7 +167,7 @@ impl Cluster {
                 object,
             };
             let applied = self.local.apply(&spec).await;
-            applied.map_err(|answer| refused(plan, name, answer.to_string()))?;
+            applied.map_err(|answer| rejection_error(plan, name, answer.to_string()))?;
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ fn merge(object: &mut Value, patch: &Value) {
     }
 }
 
-fn refused(plan: &Plan, action: String, message: String) -> StartError {
+fn rejection_error(plan: &Plan, action: String, message: String) -> StartError {
     StartError::Refused {
         source_file: plan.source.clone(),
         step: "cluster".to_owned(),

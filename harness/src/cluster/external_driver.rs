@@ -43,7 +43,7 @@ impl ExternalDriver {
         })
     }
 
-    /// Resolves when no call is in flight.
+    /// Resolves when no CSI call is in flight.
     pub(super) async fn quiet(&self) {
         for forwarder in self.forwarders.values() {
             forwarder.wait_until_idle().await;

@@ -98,7 +98,7 @@ impl Cluster {
         (csi["driver"] == driver).then(|| csi["volumeHandle"].as_str().map(str::to_owned))?
     }
 
-    /// Writes the result to Events and the pod's status, as the kubelet does.
+    /// Writes the result of publishing the pod's volumes to Events and the pod's status, as the kubelet does.
     async fn report(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), StatusError> {
         let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
         let client = self.api.client(CLIENT);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::journal::{MetricsFact, Observation, Reading};
+use crate::journal::{MetricsFact, Observation, ScrapedMetrics};
 use crate::plan::Plan;
 use crate::scenario::{MetricsSource, Role};
 use crate::start_error::StartError;
@@ -91,7 +91,7 @@ impl Cluster {
             .append(Observation::Metrics(MetricsFact { readings }));
     }
 
-    async fn scrape(&self, client: Arc<str>, url: &str, token: Option<&str>) -> Reading {
+    async fn scrape(&self, client: Arc<str>, url: &str, token: Option<&str>) -> ScrapedMetrics {
         let response = tokio::time::timeout(SCRAPE_TIMEOUT, self.network.get(url, token)).await;
         let text = match response {
             Ok(Ok(text)) => text,
@@ -103,7 +103,7 @@ impl Cluster {
         let (mut samples, series_count) = samples_of(&text, |name| self.metrics.names.contains(name));
         // Programs list series in arbitrary order; sorting makes the journals of equal runs equal.
         samples.sort_by(|one, other| one.series.cmp(&other.series));
-        Reading {
+        ScrapedMetrics {
             client,
             samples,
             series_count,
@@ -112,8 +112,8 @@ impl Cluster {
     }
 }
 
-fn failed_reading(client: Arc<str>, error: &str) -> Reading {
-    Reading {
+fn failed_reading(client: Arc<str>, error: &str) -> ScrapedMetrics {
+    ScrapedMetrics {
         client,
         samples: Vec::new(),
         series_count: 0,

@@ -68,7 +68,7 @@ pub(crate) struct Cluster {
     /// Client with which the harness sends its own requests.
     local: Client,
     driver: FakeDriver,
-    /// An external driver, used in place of `driver`.
+    /// The external driver of the case; `None` if the case runs with the fake driver.
     external: Option<ExternalDriver>,
     /// The API objects from which the driver reads its storage, if the manifest defines any.
     driver_state: Option<DriverState>,
@@ -80,12 +80,12 @@ pub(crate) struct Cluster {
     patience: f64,
     /// Number of sockets opened so far, so that no socket path is used twice.
     sockets: usize,
-    /// The driver's sockets, for the resizer.
+    /// The driver's sockets, to which the resizer sends ControllerExpandVolume calls.
     sockets_of_driver: resizer::Sockets,
-    /// The driver's endpoints by node; `None`: the endpoint of the central driver.
+    /// The driver's endpoints by node. The key `None` is the endpoint of the central driver.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     network: Network,
-    /// In simulated time, the seed of all random choices.
+    /// Seed of all random choices in simulated time; `None` in real time.
     seed: Option<u64>,
     /// The folder of the sockets; removed last.
     folder: Folder,
@@ -105,11 +105,11 @@ pub(crate) struct Cluster {
     log_words: Vec<String>,
     /// Metrics to which the expectations of the case refer.
     metrics: Metrics,
-    /// Dropping the value stops the extenders.
+    /// The running scheduler extenders, which stop on drop.
     _extenders: extender::Extenders,
     /// Interval at which publishers call GetCapacity again.
     refresh: Duration,
-    /// The publisher's pods by node (`None`: the pod of a central publisher), if the case sets `ownerLevel`.
+    /// The publisher's pods by node, if the case sets `ownerLevel`. The key `None` is the pod of a central publisher.
     pods: BTreeMap<Option<String>, String>,
     /// Deleted nodes whose publisher pod (distributed mode) is not deleted yet.
     deleted_nodes: Vec<String>,

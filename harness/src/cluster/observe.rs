@@ -46,7 +46,7 @@ impl api::Observer for ApiObserver {
             } => {
                 self.0.record(Observation::Commit(CommitFact {
                     client,
-                    change: translate(change),
+                    change: convert_change(change),
                     resource: resource.into(),
                     namespace: namespace.as_deref().map(str::to_owned),
                     name: name.to_string(),
@@ -65,7 +65,7 @@ impl api::Observer for ApiObserver {
             } => {
                 self.0.record(Observation::Delivery(DeliveryFact {
                     client,
-                    change: translate(change),
+                    change: convert_change(change),
                     resource: resource.into(),
                     namespace: namespace.as_deref().map(str::to_owned),
                     name: name.to_string(),
@@ -73,7 +73,7 @@ impl api::Observer for ApiObserver {
                 }));
             }
             api::Event::Fault(fault) => self.0.fault(fault),
-            // Not recorded: the client starts a new watch, and only that matters to expectations.
+            // The end of a watch is not recorded: the client starts a new watch, and expectations depend only on the new one.
             api::Event::WatchClosed { .. } => {}
         }
     }
@@ -108,7 +108,7 @@ fn request(
     }
 }
 
-fn translate(change: api::Change) -> Change {
+fn convert_change(change: api::Change) -> Change {
     match change {
         api::Change::Added => Change::Added,
         api::Change::Modified => Change::Modified,

@@ -19,26 +19,26 @@ const NAME_MAX: usize = 253;
 
 /// Creates the pod of a central publisher and the pod's owners, unless they exist. Returns the pod's name.
 pub(super) async fn create_central_pod(client: &Client) -> Result<String, StatusError> {
-    let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
+    let deployment = get_or_create(client, "Deployment", PUBLISHER, None, None).await?;
     let owner = Some(&*deployment);
-    let replica_set = ensure(client, "ReplicaSet", "publisher-5d4", owner, None).await?;
+    let replica_set = get_or_create(client, "ReplicaSet", "publisher-5d4", owner, None).await?;
     let pod = "publisher-5d4-x7x";
-    ensure(client, "Pod", pod, Some(&replica_set), None).await?;
+    get_or_create(client, "Pod", pod, Some(&replica_set), None).await?;
     Ok(pod.to_owned())
 }
 
 /// Creates the DaemonSet of a distributed publisher and its pod on a node, unless they exist. Returns the pod's name.
 pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, StatusError> {
-    let daemon_set = ensure(client, "DaemonSet", PUBLISHER, None, None).await?;
+    let daemon_set = get_or_create(client, "DaemonSet", PUBLISHER, None, None).await?;
     let mut pod = format!("{PUBLISHER}-{node}");
     pod.truncate(NAME_MAX);
     let pod = pod.trim_end_matches(['.', '-']);
-    ensure(client, "Pod", pod, Some(&daemon_set), Some(node)).await?;
+    get_or_create(client, "Pod", pod, Some(&daemon_set), Some(node)).await?;
     Ok(pod.to_owned())
 }
 
 /// Reads the object with this name, or creates it. `node`: the node of a pod; `None`: a control plane node.
-async fn ensure(
+async fn get_or_create(
     client: &Client,
     kind: &str,
     name: &str,
@@ -66,7 +66,7 @@ async fn ensure(
     client.create(object).await
 }
 
-/// A minimal valid spec. A pod's spec has a nodeName, so that no scheduler assigns the pod.
+/// A minimal valid `spec` for an object of this kind. A pod's spec has a nodeName, so that no scheduler assigns the pod.
 fn spec(kind: &str, node: Option<&str>) -> Value {
     let containers = json!([{"name": PUBLISHER, "image": "example.com/publisher"}]);
     if kind == "Pod" {

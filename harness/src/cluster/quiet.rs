@@ -71,7 +71,7 @@ impl Cluster {
         }
     }
 
-    /// Sleeps; returns whether no activity was recorded meanwhile. False if this task was delayed, because others may be delayed too.
+    /// Sleeps; returns whether no activity was recorded meanwhile. False if this task was delayed, because programs may be delayed too.
     async fn is_inactive_for(&self, settle: Duration, is_activity: impl Fn(&Observation) -> bool) -> bool {
         let (from, began) = (self.journal.len(), self.journal.now());
         tokio::time::sleep(settle).await;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
-use capacity_types::{Arithmetic, Quantity, Segment};
+use capacity_types::{ByteConversion, Quantity, Segment};
 use fake_csi::{CsiClient, CsiRequest, CsiResponse, ResponseValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -33,10 +33,10 @@ const VOLUMES: &str = "persistentvolumes";
 const RESIZING: &str = "Resizing";
 const NODE_PENDING: &str = "FileSystemResizePending";
 
-/// Segment and socket of each driver instance by node; `None`: the central driver.
+/// Segment and socket of each driver instance by node. The key `None` is the central driver.
 type SocketsByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
 
-/// The sockets and segments of all driver instances; all clones share them.
+/// The sockets and segments of all driver instances, shared by all clones of the value.
 #[derive(Clone, Default)]
 pub(super) struct Sockets(Arc<Mutex<SocketsByNode>>);
 
@@ -150,7 +150,7 @@ impl Resizer {
             self.failed.insert((namespace.to_owned(), name.to_owned()));
         }
         if let Err(status) = expanded {
-            tracing::debug!(message = %status, "write of the resizer refused");
+            tracing::debug!(message = %status, "the API server rejected a write of the resizer");
         }
     }
 
@@ -257,5 +257,5 @@ fn text(value: &Value) -> &str {
 
 fn bytes(quantity: &Value) -> Option<i128> {
     let quantity: Quantity = quantity.as_str()?.parse().ok()?;
-    Some(quantity.bytes(Arithmetic::Exact))
+    Some(quantity.bytes(ByteConversion::Exact))
 }

@@ -23,7 +23,7 @@ pub(super) fn replace_actions(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec
     }
 }
 
-pub(super) fn without_scripts(mut plan: Plan) -> Plan {
+pub(super) fn without_driver_faults(mut plan: Plan) -> Plan {
     replace_actions(&mut plan, |action| match action {
         Action::DriverFault { .. } => Vec::new(),
         action => vec![action],
@@ -36,7 +36,7 @@ pub(super) fn driver_fault_rules(plan: &Plan) -> Vec<&Rule> {
     plan.driver_fault_rules().collect()
 }
 
-/// Inserts additional actions after each action: those that `what` returns for that action.
+/// Inserts, after each action of a plan, the actions that `what` returns for the action.
 pub(super) fn insert_after_actions(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
     replace_actions(plan, |action| {
         let added = what(&action);

@@ -10,7 +10,7 @@ use crate::scenario::ResponseSpec;
 
 pub(super) fn advertise_unimplemented_get_capacity(plan: &mut Plan) {
     plan.driver.get_capacity = true;
-    fail(plan, Method::GetCapacity, Code::Unimplemented);
+    fail_method(plan, Method::GetCapacity, Code::Unimplemented);
 }
 
 pub(super) fn raise_minimum(plan: &mut Plan) {
@@ -21,7 +21,7 @@ pub(super) fn raise_minimum(plan: &mut Plan) {
             maximum: Some(all),
             minimum,
         };
-        always(Method::GetCapacity, effect)
+        rule_for_all_calls(Method::GetCapacity, effect)
     });
 }
 
@@ -35,7 +35,7 @@ pub(super) fn grow_pools_after_first_call(plan: &mut Plan) {
 }
 
 pub(super) fn fail_repeated_calls(plan: &mut Plan) {
-    let again = |method, code| skip_first_call(always(method, error_effect(code)));
+    let again = |method, code| skip_first_call(rule_for_all_calls(method, error_effect(code)));
     prepend_driver_faults(
         plan,
         [
@@ -60,7 +60,7 @@ pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
         .into_iter()
         .map(|parameter| Rule {
             parameters: [parameter].into(),
-            ..always(Method::GetCapacity, error_effect(Code::Internal))
+            ..rule_for_all_calls(Method::GetCapacity, error_effect(Code::Internal))
         })
         .collect();
     prepend_driver_faults(plan, scripts);
@@ -78,7 +78,7 @@ pub(super) fn need_reservations(plan: &mut Plan) {
     let mut reserves = plan.extenders.iter().any(|extender| extender.reserves);
     edit_actions(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
     if !reserves {
-        fail(plan, Method::CreateVolume, Code::FailedPrecondition);
+        fail_method(plan, Method::CreateVolume, Code::FailedPrecondition);
     }
 }
 
@@ -151,7 +151,7 @@ fn initial_capacity(plan: &Plan) -> i64 {
     i64::try_from(all).unwrap_or(i64::MAX)
 }
 
-/// Edits the initial storage and every storage that a later action sets.
+/// Edits the driver's initial storage and every storage that a later action sets.
 fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
     plan.driver
         .pools
@@ -172,9 +172,9 @@ pub(super) fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) 
     });
 }
 
-/// Makes all calls of a method fail.
-pub(super) fn fail(plan: &mut Plan, method: Method, code: Code) {
-    prepend_driver_faults(plan, [always(method, error_effect(code))]);
+/// Adds a fault rule that makes all CSI calls of a method fail.
+pub(super) fn fail_method(plan: &mut Plan, method: Method, code: Code) {
+    prepend_driver_faults(plan, [rule_for_all_calls(method, error_effect(code))]);
 }
 
 /// Adds a driver fault rule. `rule` gets the initial capacity of all pools in bytes.
@@ -187,8 +187,8 @@ fn error_effect(code: Code) -> Effect {
     Effect::Code(code, "scripted by the case".to_owned())
 }
 
-/// A fault rule for all calls of a method.
-fn always(method: Method, effect: Effect) -> Rule {
+/// A driver fault rule for all CSI calls of a method.
+fn rule_for_all_calls(method: Method, effect: Effect) -> Rule {
     Rule {
         method,
         segment: None,
@@ -200,7 +200,7 @@ fn always(method: Method, effect: Effect) -> Rule {
 }
 
 pub(super) fn get_capacity_rule(bytes: i64) -> Rule {
-    always(
+    rule_for_all_calls(
         Method::GetCapacity,
         Effect::Capacity {
             available: bytes,

@@ -5,8 +5,8 @@ use fake_csi::{Method, Rule};
 use crate::client_name::HARNESS_CLIENTS;
 use crate::journal::{Fact, Observation};
 
-/// Whether the journal contains a call of the method.
-pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
+/// Whether the journal contains a CSI call of the method.
+pub(super) fn contains_call_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
         Observation::Call(call) => call.method == method,
         Observation::Answer(answer) => answer.call == method,
@@ -14,7 +14,7 @@ pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     })
 }
 
-/// Whether the journal contains a call that failed with this gRPC code.
+/// Whether the journal contains a CSI call that failed with this gRPC code.
 pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     facts.iter().any(|fact| match &fact.what {
         Observation::Call(call) => call.code == code,

@@ -56,7 +56,7 @@ defects! {
     "server-counts-no-requests" => |plan| server::withhold_metric(plan, "apiserver_request_total");
     "driver-forgets-costs" => |plan| plan.driver.costs.clear();
     "driver-has-odd-name" => |plan| plan.driver.name = "Disk_1".to_owned();
-    "driver-is-never-ready" => |plan| driver::fail(plan, Method::Probe, Code::FailedPrecondition);
+    "driver-is-never-ready" => |plan| driver::fail_method(plan, Method::Probe, Code::FailedPrecondition);
     "driver-hides-its-segment" => clear_segments;
     "driver-promises-capacity" => driver::advertise_unimplemented_get_capacity;
     "driver-returns-constant-capacity" => |plan| driver::add_rule(plan, driver::get_capacity_rule);
@@ -125,11 +125,11 @@ impl Defect {
 /// Removes the parts of a plan that cannot affect a run with these facts: driver faults, an error code that was never returned, node
 /// segments that no client requested, and objects that no client read.
 fn observable_part(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
-    let mut observable = actions::without_scripts(spoiled);
+    let mut observable = actions::without_driver_faults(spoiled);
     if !evidence::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
         observable.driver.exhausted = 0;
     }
-    if !evidence::any_is_of(facts, Method::NodeGetInfo) {
+    if !evidence::contains_call_of(facts, Method::NodeGetInfo) {
         clear_segments(&mut observable);
     }
     observable.objects.retain(|object| {

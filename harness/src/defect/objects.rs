@@ -96,7 +96,7 @@ pub(super) fn make_capacity_immutable(plan: &mut Plan) {
     });
 }
 
-/// Replaces a change of class or topology by a deletion and a creation with the new values.
+/// Replaces a patch of a CSIStorageCapacity's StorageClass or topology by a deletion and a creation with the new values.
 pub(super) fn allow_class_change(plan: &mut Plan) {
     let mut known = plan.objects.clone();
     replace_actions(plan, |action| {

@@ -100,8 +100,8 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// Negative without `stays`, because any GetCapacity poll may still change a value: the values count only after the programs have
-    /// reacted to the step.
+    /// Negative without `stays`, because any GetCapacity poll may still change a capacity: the capacities count only after the programs
+    /// have reacted to the step.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }
@@ -163,7 +163,7 @@ impl Capacities {
     }
 }
 
-/// Compares the objects of one class and segment. The first object is compared with the expected row; every further object is `Extra`.
+/// Compares the CSIStorageCapacity objects of one class and segment with the expected row. Every object after the first is `Extra`.
 fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) -> Vec<DiffRow> {
     let subject = Subject::Capacity {
         class: key.0,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use capacity_types::segment::as_label;
 
-/// The first difference as (expected, actual). An expected `null` means that the field must be absent; lists must have equal lengths.
+/// First differing field as (expected, actual). An expected `null` means that the field must be absent; lists must have equal lengths.
 pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {
     difference(resource, "", want, got)
 }
@@ -36,7 +36,7 @@ fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(
         {
             None
         }
-        // Omitted `having` and `fields` require nothing.
+        // An expectation without `having` or `fields` requires nothing.
         (Value::Null, _) if path.is_empty() => None,
         _ if want == got => None,
         _ => Some((format!("{path} {want}"), format!("{path} {got}"))),
@@ -57,7 +57,7 @@ fn equal_quantities(one: &str, other: &str) -> bool {
     matches!((one.parse::<Quantity>(), other.parse::<Quantity>()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Normalizes a label selector: an `In` expression with one value becomes a label, and empty parts are dropped.
+/// Normalizes a label selector: an `In` expression with one value becomes a label, and empty label or expression lists are dropped.
 fn normalized_selector(selector: &Map<String, Value>) -> Map<String, Value> {
     let mut labels = selector
         .get("matchLabels")

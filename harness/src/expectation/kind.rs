@@ -50,32 +50,32 @@ pub(crate) trait Expectation: Debug {
         None
     }
 
-    /// State kinds: one row for each compared object or value.
+    /// For kinds that compare the cluster state: one row for each compared object or value.
     fn rows(&self, _case: &Case, _cluster: &ClusterState) -> Vec<DiffRow> {
         Vec::new()
     }
 
-    /// State kinds: whether all rows match.
+    /// For kinds that compare the cluster state: whether all rows match.
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
         all_rows_match(&self.rows(case, cluster))
     }
 
-    /// State kinds: whether a fact can change a row.
+    /// For kinds that compare the cluster state: whether a fact can change a row.
     fn is_affected_by(&self, what: &Observation) -> bool {
         affects_state(what)
     }
 
-    /// State kinds: whether the rows are final as soon as the actions of the step are done.
+    /// For kinds that compare the cluster state: whether the rows are final as soon as the actions of the step are done.
     fn is_decided_by_actions(&self) -> bool {
         false
     }
 
-    /// Fact kinds: processes the next fact of the step.
+    /// For kinds that observe facts: processes the next fact of the step.
     fn observe(&self, _seen: &mut ObservationState, _view: FactView<'_>, _fact: &Fact) -> Observed {
         Observed::Nothing
     }
 
-    /// Fact kinds: whether the expectation holds without further facts. None for state kinds.
+    /// For kinds that observe facts: whether the expectation holds without further facts. None for kinds that compare the cluster state.
     fn is_satisfied(&self, _seen: &ObservationState) -> Option<bool> {
         None
     }
@@ -85,12 +85,12 @@ pub(crate) trait Expectation: Debug {
         Reason::Timeout
     }
 
-    /// The causal chain for a row, up to the first event that no fact proves.
+    /// The causal chain for a row of expected and actual values, up to the first event that no fact proves.
     fn row_chain(&self, _window: &Window<'_>, _row: &DiffRow) -> Chain {
         Chain::default()
     }
 
-    /// Fact kinds: the causal chain, up to the first event that no fact proves. `decided_by`: the fact that caused the failure.
+    /// For kinds that observe facts: the causal chain up to the first unproven event. `decided_by`: the fact that caused the failure.
     fn chain(&self, _window: &Window<'_>, _seen: &ObservationState, _decided_by: u64) -> Chain {
         Chain::default()
     }
@@ -109,7 +109,7 @@ pub(crate) trait Expectation: Debug {
         }
     }
 
-    /// The failure in one line; None for the default line. `timeout` formats how long the judge waited, and why.
+    /// The failure of the expectation in one line; None for the default line. `timeout` formats how long the judge waited, and why.
     fn summary(
         &self,
         _seen: &ObservationState,
@@ -144,7 +144,7 @@ pub enum Reason {
     Violated,
     /// The `after` fact, which starts the window of a `never` expectation, did not occur.
     NoEvidence,
-    /// The response of the driver differs, and the case does not repeat the call.
+    /// The driver's response differs from the expected one, and the case does not repeat the call.
     OtherResponse,
     /// A program exited with a message that does not contain the expected text.
     OtherMessage,
@@ -153,7 +153,7 @@ pub enum Reason {
 /// The facts of the step that a fact expectation has observed so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObservationState {
-    /// Number of matching facts.
+    /// Number of facts that match the pattern.
     pub(crate) count: u64,
     /// Maximum number of matching facts that is allowed so far.
     pub(crate) limit: Option<u64>,
@@ -166,13 +166,13 @@ pub(crate) struct ObservationState {
 pub(crate) enum Observed {
     /// The expectation ignores the fact.
     Nothing,
-    /// The fact matches.
+    /// The fact matches a pattern of the expectation.
     Counted,
     /// The expectation can no longer hold.
     Failed(Reason),
 }
 
-/// A fact's context that is needed to match it against a pattern.
+/// A fact's context, which is needed to match the fact against a pattern.
 #[derive(Clone, Copy)]
 pub(crate) struct FactView<'a> {
     pub(crate) case: &'a Case,

@@ -18,7 +18,7 @@ const SPECIFICATION: &str = "specification";
 pub enum ExpectSpecs {
     /// The expectations that the case file lists.
     List(Vec<Spanned<ExpectSpec>>),
-    /// All rules of the specification for objects and pods. Some rules apply at every moment, the others once all programs are idle.
+    /// All rules of the specification for objects and pods. Some apply at every moment, the remaining ones once all programs are idle.
     Specification,
 }
 
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for ExpectSpecs {
                 match word {
                     SPECIFICATION => Ok(ExpectSpecs::Specification),
                     _ => Err(E::custom(format!(
-                        "`{word}` is no expectation; write a list of them, or `{SPECIFICATION}`"
+                        "`{word}` is no expectation; write a list of expectations, or `{SPECIFICATION}`"
                     ))),
                 }
             }

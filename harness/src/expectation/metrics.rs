@@ -8,12 +8,12 @@ use super::chain::{Chain, Window};
 use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
-use crate::journal::{MetricsFact, Observation, Reading};
+use crate::journal::{MetricsFact, Observation, ScrapedMetrics};
 use crate::plan::Case;
 use crate::scenario::{MetricsSource, Role, Short, SumConditions};
 use capacity_types::exposition::Series;
 
-/// The expected sums. The metrics are scraped once all programs are idle.
+/// The expected sums of metric series. The metrics are scraped once all programs are idle.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>")]
 pub struct Metrics(pub Vec<Metric>);
@@ -52,7 +52,7 @@ impl Metrics {
 impl Expectation for Metrics {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         if self.0.is_empty() {
-            return Err("`metrics` names no series, so it could not fail; name one".to_owned());
+            return Err("`metrics` names no series, so it could not fail; add a series".to_owned());
         }
         let mut roles = self.0.iter().filter_map(|metric| metric.of.role());
         match roles.find(|role| names.check_runs(*role).is_err()) {
@@ -125,7 +125,7 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
     }
 }
 
-/// Sum of all matching series over all instances. None if no series matches.
+/// Sum of all matching series over all instances of a component. None if no series matches.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
     let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
     let matching = samples.filter(|sample| wanted.series.matches(&sample.series));
@@ -134,14 +134,14 @@ fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
         .fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
 }
 
-fn readings(metrics: &MetricsFact, of: MetricsSource) -> impl Iterator<Item = &Reading> {
+fn readings(metrics: &MetricsFact, of: MetricsSource) -> impl Iterator<Item = &ScrapedMetrics> {
     let readings = metrics.readings.iter();
     readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
 /// Explains from the scraped metrics why no series matches.
 fn reason_for_no_match(metrics: &MetricsFact, of: MetricsSource) -> String {
-    let readings: Vec<&Reading> = readings(metrics, of).collect();
+    let readings: Vec<&ScrapedMetrics> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
     let count: usize = readings.iter().map(|reading| reading.series_count).sum();
     match (readings.len(), error) {

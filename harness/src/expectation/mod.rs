@@ -55,13 +55,13 @@ pub use served::Served;
 use crate::scenario::{Bound, parsed};
 use specification::Specification;
 
-/// Documentation of an expectation kind in the case format.
+/// Documentation of an expectation kind in the format of case files.
 pub struct Documentation {
-    /// The key in a case file.
+    /// The YAML key in a case file that selects the expectation kind.
     pub key: &'static str,
-    /// An example in YAML.
+    /// An example of the expectation in YAML.
     pub example: &'static str,
-    /// When the expectation holds.
+    /// The condition under which the expectation holds.
     pub holds: &'static str,
 }
 
@@ -120,9 +120,9 @@ macro_rules! registry {
                 let one_of = [$(stringify!($key)),*].join(", ");
                 match (given.next(), given.next()) {
                     (Some(only), None) => Ok(only),
-                    (None, _) => Err(format!("an expectation needs one of {one_of}")),
+                    (None, _) => Err(format!("an expectation needs one of the keys {one_of}")),
                     (Some(_), Some(_)) => {
-                        Err(format!("an expectation has exactly one of {one_of}; write two expectations"))
+                        Err(format!("an expectation has exactly one of the keys {one_of}; write two expectations"))
                     }
                 }
             }
@@ -155,7 +155,7 @@ pub struct Expect {
     pub within: Bound,
     /// How long the condition must stay true. None: until all programs are idle.
     pub hold: Option<Bound>,
-    /// State kinds only: the condition must be true at every moment of the step.
+    /// The condition must be true at every moment of the step. Only for kinds that compare the cluster state.
     pub always: bool,
     /// Reason given by the case, for reports.
     pub why: String,
@@ -202,7 +202,7 @@ impl Expect {
         })
     }
 
-    /// The expectation `specification` of the step at this line. `grace`: whether programs may wait for a driver to register again.
+    /// The expectation `specification` at this line of the case file. `grace`: whether programs may wait for a driver to register again.
     pub(crate) fn specification(line: u64, grace: bool) -> Self {
         Expect {
             predicate: Predicate::Specification,
@@ -214,7 +214,7 @@ impl Expect {
         }
     }
 
-    /// Whether the expectation is negative: something must not happen.
+    /// Whether the expectation requires that something does not happen.
     pub fn is_negative(&self) -> bool {
         match self.always {
             // An explicit `stays` limits the duration of `always`, so the step need not last until all programs are idle.

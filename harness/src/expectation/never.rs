@@ -19,7 +19,7 @@ impl Never {
         self.0.after.as_deref()
     }
 
-    /// Whether the forbidden window has started: `after` is unset or has occurred.
+    /// Whether the forbidden window has started: the fact `after` is unset or has occurred.
     fn is_open(&self, seen: &ObservationState) -> bool {
         self.0.after.is_none() || seen.count > 0
     }

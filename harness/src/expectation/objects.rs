@@ -37,8 +37,7 @@ pub struct ObjectsOfKind {
 
 impl Objects {
     pub(super) const EXAMPLE: &str = "objects: [{resource: pods, count: 1}]";
-    pub(super) const HOLDS: &str =
-        "`count` objects (unset: at least one) have this `name` and `having`, and each contains the `fields`";
+    pub(super) const HOLDS: &str = "`name` and `having` select objects: there are `count` of them (unset: at least one), and each contains the `fields`";
 }
 
 impl Expectation for Objects {
@@ -54,7 +53,7 @@ impl Expectation for Objects {
         Ok(())
     }
 
-    /// An expectation with `count` is negative, because further objects must not exist.
+    /// An expectation with `count` is negative, because more objects than `count` must not exist.
     fn is_negative(&self, _: bool) -> bool {
         self.0.iter().any(|of| of.count.is_some())
     }
@@ -121,7 +120,7 @@ fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &
     chain
 }
 
-/// The objects that an expectation selects.
+/// The API objects that an expectation selects by resource, name and `having`.
 fn selected<'w>(
     cluster: &'w ClusterState,
     want: &ObjectsOfKind,
@@ -162,7 +161,7 @@ fn collect_leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// One row for each selected object, and one for a wrong number of objects. `at`: index of the expectation in its list.
+/// One row for each selected API object, and one row for a wrong number of objects. `at`: index of the expectation in its list.
 fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow> {
     let selected: Vec<_> = selected(cluster, want).collect();
     let subject = |name: &str| Subject::Object {

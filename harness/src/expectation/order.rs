@@ -7,7 +7,7 @@ use super::kind::{Expectation, FactView, Names, ObservationState, Observed, Reas
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// Patterns of the facts in their expected order.
+/// Patterns of the facts, in the order in which the facts must occur.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Order(pub Vec<Pattern>);
 

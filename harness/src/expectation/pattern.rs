@@ -73,7 +73,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Checks that the keys can be combined and that their values can match a fact.
+    /// Checks that the YAML keys of the pattern can be combined and that their values can match a fact.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.after.is_some() {
             return Err("`after` is allowed only in `never`; remove it here".to_owned());
@@ -90,7 +90,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// The key that selects the kind of fact, such as `write`.
+    /// The YAML key that selects the kind of fact, such as `write`.
     pub(super) fn kind(&self) -> Result<&'static str, String> {
         let kinds = [
             ("write", &self.write),
@@ -106,7 +106,7 @@ impl Pattern {
             (Some((name, _)), None) => Ok(name),
             _ => {
                 let one_of = kinds.map(|(name, _)| format!("`{name}`")).join(", ");
-                Err(format!("a pattern has exactly one of {one_of}"))
+                Err(format!("a pattern has exactly one of the keys {one_of}"))
             }
         }
     }
@@ -167,7 +167,7 @@ impl Pattern {
                     && self.matches_client(&delivery.client)
             }),
             Observation::Call(call) => self.call.as_ref().is_some_and(|method| {
-                // The driver does not record which program calls it. In a case with a publisher, each call counts as the publisher's.
+                // The journal does not contain the caller of a CSI call. In a case with a publisher, each call counts as the publisher's.
                 self.may_be_by(Role::Publisher, case)
                     && self
                         .node
@@ -245,7 +245,7 @@ impl Pattern {
         }
     }
 
-    /// Describes the last fact of the step that matches the pattern if its status code and most CSI fields are ignored.
+    /// Describes the last fact of the step that matches the pattern when its status code and most CSI fields are ignored.
     pub(super) fn nearest_fact(&self, window: &Window<'_>) -> String {
         let mut any = self.clone();
         any.code = None;
@@ -261,7 +261,8 @@ impl Pattern {
         } else if any.request.is_none() {
             return String::new();
         }
-        let found = window.step().filter(|fact| any.matches(window.case, fact)).last();
+        let is_near = |fact: &&Fact| any.matches(window.case, fact) && !self.matches(window.case, fact);
+        let found = window.step().filter(is_near).last();
         found.map_or_else(String::new, |fact| {
             format!("; instead: {}", crate::fact_display::format_fact(fact))
         })
@@ -346,7 +347,7 @@ impl Pattern {
     }
 }
 
-/// Whether a `|`-separated list contains the word; `*` contains every word.
+/// Whether a `|`-separated list of verbs, resources or methods contains the word; `*` contains every word.
 fn contains_word(named: &str, word: &str) -> bool {
     named == "*" || named.split('|').any(|named| named == word)
 }
@@ -366,7 +367,7 @@ const VERBS: &[&str] = &[
     "deletecollection",
 ];
 
-/// Splits `<verb> <resource>`.
+/// Splits a pattern value `<verb> <resource>`, such as `create pods`.
 fn verb_and_resource(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
 }
@@ -400,7 +401,7 @@ fn check_extender(verb: &str, code: Option<&str>) -> Result<(), String> {
     match code {
         None | Some("OK" | "ERROR") => Ok(()),
         Some(other) => Err(format!(
-            "`{other}` is no answer of an extender; write `OK` or `ERROR`"
+            "`{other}` is no result of an extender call; write `OK` or `ERROR`"
         )),
     }
 }

@@ -6,11 +6,11 @@ use fake_csi::Method;
 use super::pattern::Pattern;
 use crate::scenario::Role;
 
-/// A pattern key, and the kinds of facts to which it applies.
+/// A YAML key of fact patterns, and the kinds of facts to which the key applies.
 struct Key {
     name: &'static str,
     is_set: fn(&Pattern) -> bool,
-    /// Kinds of facts, by the pattern key that selects them.
+    /// Kinds of facts to which the key applies, by the pattern key that selects the kind.
     kinds: &'static [&'static str],
     /// For CSI calls: the methods to which the key applies; empty for every method.
     methods: &'static [Method],
@@ -42,7 +42,7 @@ const STORAGE_METHODS: &[Method] = &[
 
 macro_rules! keys {
     ($($name:literal, $is_set:expr, $kinds:expr, $methods:expr;)+) => {
-        /// Keys that apply to some kinds only. `by` and `node` apply to every kind.
+        /// Pattern keys that apply to some kinds of facts only. `by` and `node` apply to every kind.
         const KEYS: &[Key] = &[$(Key { name: $name, is_set: $is_set, kinds: $kinds, methods: $methods }),+];
     };
 }
@@ -64,7 +64,7 @@ keys! {
     "placed", |it| it.placed.is_some(), CALL_ONLY, &[Method::CreateVolume, Method::ControllerExpandVolume];
 }
 
-/// Checks that all keys of a pattern fit its kind.
+/// Checks that all YAML keys of a fact pattern fit its kind of fact.
 pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     let kind = spec.kind()?;
     KEYS.iter().filter(|key| (key.is_set)(spec)).try_for_each(|key| {
@@ -80,9 +80,9 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     check_client(spec, kind)
 }
 
-/// Checks that the key applies to calls of the method.
+/// Checks that the pattern key applies to CSI calls of the method.
 fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
-    // None for `*`, which matches only calls that have the field, and for unknown methods, which another check rejects.
+    // None for `*`, which matches only CSI calls that have the field, and for unknown methods, which `resolve_pattern` rejects.
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(

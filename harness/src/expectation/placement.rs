@@ -50,7 +50,7 @@ impl From<Nodes> for ExpectedNode {
 }
 
 impl FromShort for ExpectedNode {
-    const EXPECTING: &'static str = "a node name, a list of them, `any`, or `none`";
+    const EXPECTING: &'static str = "a node name, a list of node names, `any`, or `none`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(match text {
             "any" => ExpectedNode::Any,
@@ -65,7 +65,7 @@ impl FromShort for ExpectedNode {
 }
 
 impl ExpectedNode {
-    /// Whether the expectation is satisfied by a pod on this node.
+    /// Whether the expectation is satisfied if the pod runs on this node.
     pub fn allows(&self, node: &str) -> bool {
         match self {
             ExpectedNode::OneOf(nodes) => nodes.iter().any(|wanted| wanted == node),
@@ -78,7 +78,7 @@ impl ExpectedNode {
 impl Placement {
     pub(super) const EXAMPLE: &str = "placement: {POD: NODE}";
     pub(super) const HOLDS: &str = "the pod is bound to this node, to one of a list `[n1, n2]`, or to `any` node. With `none`, the pod is \
-        unschedulable and stays Pending. So does a pod whose volume could not be created: to test the filter, add `refusal` or \
+        unschedulable and stays Pending. `none` also holds if the volume could not be created: to test the filter, add `refusal` or \
         `never: {call: CreateVolume}`";
 }
 
@@ -127,7 +127,7 @@ impl Expectation for Placement {
     }
 }
 
-/// The pod's `spec.nodeName`. None if it is unset.
+/// `spec.nodeName` of a pod. None if the field is unset.
 pub(super) fn node_of(cluster: &ClusterState, pod: &str) -> Option<String> {
     let node = cluster.object("pods", Some(WORKLOADS), pod)?["spec"]["nodeName"].as_str()?;
     (!node.is_empty()).then(|| node.to_owned())

@@ -185,7 +185,7 @@ fn equals_text(
     Some(text(response, field).as_deref() == Some(got))
 }
 
-/// Formats a relation, followed by the number or string with which the field is compared.
+/// Formats an expected relation such as `= first.id`, followed by the number or string with which the response field is compared.
 fn format_relation(
     relation: &Relation,
     text: impl Fn(&str, &str) -> Option<String>,

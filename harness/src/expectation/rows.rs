@@ -7,7 +7,7 @@ use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 use crate::scenario::MetricsSource;
 
-/// Result of comparing one row.
+/// Result of comparing one row of expected and actual values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
     /// The actual value is the expected one.
@@ -59,7 +59,7 @@ pub enum Subject {
     },
     /// The number of objects that an expectation selects.
     Number {
-        /// Index of the expectation in its list.
+        /// Index of the `objects` expectation's item that selects the objects.
         of: usize,
         /// The selected resource and fields as text.
         selection: String,
@@ -67,7 +67,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The table columns that identify the subject.
+    /// The table columns that identify the compared object or value.
     pub fn cells(&self) -> Vec<String> {
         match self {
             Subject::Capacity { class, segment } => vec![class.clone(), segment.clone()],
@@ -85,7 +85,7 @@ impl Subject {
 /// One row of expected and actual values.
 #[derive(Debug, Clone)]
 pub struct DiffRow {
-    /// Result of the comparison.
+    /// Whether the expected and actual values are equal, or how they differ.
     pub state: RowState,
     /// The object or value that the row compares.
     pub subject: Subject,
@@ -106,7 +106,7 @@ pub(crate) fn is_managed(case: &Case, cluster: &ClusterState, object: &Value) ->
     is_labelled(case, object) || cluster.is_made_by_publisher(object)
 }
 
-/// Whether the labels of the object name the case's driver and its publisher. An earlier instance of the publisher may have created it.
+/// Whether the labels of the object name the case's driver and publisher. An earlier publisher instance may have created the object.
 pub(crate) fn is_labelled(case: &Case, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     labels[DRIVER_LABEL] == case.driver.name.as_str() && labels[MANAGED_BY_LABEL].is_string()

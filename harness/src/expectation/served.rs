@@ -23,7 +23,7 @@ impl Served {
 impl Expectation for Served {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         if self.0.is_empty() {
-            return Err("`served` names no resource, so it could not fail; name one".to_owned());
+            return Err("`served` names no resource, so it could not fail; add a resource".to_owned());
         }
         match self.0.keys().find(|resource| !names.discovers(resource)) {
             Some(resource) => Err(format!(

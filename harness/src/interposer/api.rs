@@ -54,7 +54,7 @@ pub(super) async fn open(
     HttpListener::open(network, with_tls, serve).await
 }
 
-/// State that all connections share.
+/// State of a proxy that all its connections share.
 struct Proxy {
     /// Base URL of the API server.
     server: String,
@@ -109,7 +109,7 @@ impl Proxy {
         }
     }
 
-    /// Applies the rules to the objects of a response.
+    /// Applies the traffic rules to the objects of a response.
     async fn apply_to_response(
         &self,
         verb: Verb,
@@ -124,7 +124,7 @@ impl Proxy {
         }
     }
 
-    /// Sends the additional requests of the rules, before the request of the program.
+    /// Sends the additional requests of the traffic rules, before the proxy forwards the program's request.
     async fn send_additional(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), BodyError> {
         for request in rules.iter().flat_map(|rule| &rule.additional) {
             let mut head = head.clone();
@@ -137,7 +137,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Sends a request and ignores the response.
+    /// Sends an additional request to the API server and ignores the response.
     async fn send_and_discard(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), BodyError> {
         let response = self.forward(head, query, body).await?;
         drop(response.into_body().collect().await);
@@ -159,7 +159,7 @@ impl Proxy {
         self.client.request(request).await.map_err(body_error)
     }
 
-    /// Applies the rules to each object of a list, or to a single object.
+    /// Applies the traffic rules to each object of a list, or to a single object.
     async fn apply_to_list(
         &self,
         response: Response<Incoming>,
@@ -180,7 +180,7 @@ impl Proxy {
         Ok(Response::from_parts(head, full_body(value.to_string().into())))
     }
 
-    /// Applies the rules to the events of a watch.
+    /// Applies the traffic rules to the events of a watch.
     fn apply_to_watch(&self, response: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
         let mut listing = form_urlencoded::parse(query.as_bytes())
             .any(|(key, value)| key == "sendInitialEvents" && value == "true");
@@ -195,8 +195,8 @@ impl Proxy {
     }
 }
 
-/// Applies the rules to one watch event; `None` if a rule withholds the event. `listing`: whether the watch is still sending its initial
-/// objects.
+/// Applies the traffic rules to one watch event; `None` if a rule withholds the event. `listing`: whether the watch is still sending its
+/// initial objects.
 fn change_event(traffic: &TrafficRules, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);
@@ -218,7 +218,7 @@ fn change_event(traffic: &TrafficRules, resource: &str, listing: &mut bool, line
     is_seen.then(|| format!("{event}\n").into())
 }
 
-/// Applies the rules to the request body; `None` if the body is unchanged or empty.
+/// Applies the traffic rules to the request body; `None` if the body is unchanged or empty.
 fn changed_body(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
     if rules.is_empty() || value.is_null() {
         return None;
@@ -229,7 +229,7 @@ fn changed_body(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Opti
     Some(value.to_string().into())
 }
 
-/// Requests a JSON response, because the rules cannot change other encodings.
+/// Makes the client's request accept only JSON, because the traffic rules cannot change other encodings.
 fn request_json(head: &mut Parts) {
     let accept = head.headers.get(ACCEPT);
     if accept.is_none_or(|accept| is_protobuf(Some(accept))) {
@@ -247,7 +247,7 @@ fn redirected_path(rule: &RequestRule, path: &str) -> Option<String> {
     }
 }
 
-/// Replaces the namespace in a path.
+/// Replaces the namespace in an API path.
 fn in_namespace(namespace: &str, path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
@@ -258,7 +258,7 @@ fn in_namespace(namespace: &str, path: &str) -> String {
     }
 }
 
-/// Replaces the path of a namespaced collection by the path of the collection in all namespaces.
+/// Converts the API path of a collection in one namespace to the path of the collection in all namespaces.
 fn all_namespaces_path(path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
@@ -269,7 +269,7 @@ fn all_namespaces_path(path: &str) -> String {
     }
 }
 
-/// The body of a request as JSON; null if the request has no body.
+/// The body of an API request as JSON; null if the request has no body.
 fn body_json(head: &Parts, body: &Bytes) -> Value {
     match is_protobuf(head.headers.get(CONTENT_TYPE)) {
         true => json_of_protobuf(body).unwrap_or_default(),
@@ -290,7 +290,7 @@ fn full_body(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// An empty response with a status code.
+/// An HTTP response with this status code and an empty body.
 fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
     let mut response = Response::new(full_body(Bytes::new()));
     *response.status_mut() = StatusCode::from_u16(code).map_err(body_error)?;

@@ -22,7 +22,7 @@ use crate::listening::HttpListener;
 use crate::network::{Folder, Network};
 use crate::system::{BoxError, ChildAccess, ProgramInputs, System};
 
-/// The proxies of one program instance. Dropping the value closes them.
+/// The proxies of one program instance. Dropping the value closes the proxies.
 struct Proxies {
     _api: Option<HttpListener>,
     _csi: Option<Running>,
@@ -30,7 +30,7 @@ struct Proxies {
     _folder: Folder,
 }
 
-/// Wraps a program under test so that these rules change its traffic. Each started instance gets its own proxies.
+/// Wraps a program under test so that these rules change its API, CSI and metrics traffic. Each started instance gets its own proxies.
 pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     let inner = Arc::clone(&system.run);
     let rules: Arc<[WireRule]> = rules.into();

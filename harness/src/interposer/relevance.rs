@@ -14,7 +14,7 @@ use crate::scenario::Role;
 /// result is false, a run with the rules has the same verdict.
 pub fn rules_apply(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
     let traffic = RoleFacts { role, plan, facts };
-    rules.iter().any(|rule| traffic.applies(rule))
+    rules.iter().any(|rule| traffic.rule_applies(rule))
 }
 
 /// The facts of the journal that concern programs of one role.
@@ -25,16 +25,16 @@ struct RoleFacts<'a> {
 }
 
 impl RoleFacts<'_> {
-    fn applies(&self, rule: &WireRule) -> bool {
+    fn rule_applies(&self, rule: &WireRule) -> bool {
         match rule {
             WireRule::Request(rule) => {
-                self.any(|what| self.is_request(rule, what)) && self.may_have_effect(rule)
+                self.any_fact(|what| self.is_request(rule, what)) && self.may_have_effect(rule)
             }
             WireRule::Object(rule) => self.changes_an_object(rule),
             WireRule::Call(csi_defect) => {
                 is_observable(*csi_defect, self.plan) && self.changes_a_call(*csi_defect)
             }
-            WireRule::Metrics(_) => self.any(|what| match what {
+            WireRule::Metrics(_) => self.any_fact(|what| match what {
                 Observation::Metrics(metrics) => {
                     metrics.readings.iter().any(|it| self.is_of_role(&it.client))
                 }
@@ -43,7 +43,7 @@ impl RoleFacts<'_> {
         }
     }
 
-    fn any(&self, is_match: impl Fn(&Observation) -> bool) -> bool {
+    fn any_fact(&self, is_match: impl Fn(&Observation) -> bool) -> bool {
         self.facts.iter().any(|fact| is_match(&fact.what))
     }
 
@@ -70,7 +70,7 @@ impl RoleFacts<'_> {
         }
     }
 
-    /// Whether the rule, if it changes a request, can affect the case.
+    /// Whether a change that the rule makes to a request can affect the case.
     fn may_have_effect(&self, rule: &RequestRule) -> bool {
         if rule.only_adds_reads() {
             return self.plan.depends_on_requests();
@@ -78,9 +78,9 @@ impl RoleFacts<'_> {
         if rule.only_reads_all_namespaces() {
             return self.plan.depends_on_requests() || self.has_in_other_namespaces(&rule.resource);
         }
-        // The journal contains no body of a failed request, so the rule may have changed it.
+        // The journal contains no body of a failed request, so the rule may have changed the body.
         !rule.only_removes()
-            || self.any(|what| match what {
+            || self.any_fact(|what| match what {
                 Observation::Commit(commit) => {
                     *commit.resource == *rule.resource && rule.removes_from(&commit.object)
                 }
@@ -94,7 +94,7 @@ impl RoleFacts<'_> {
 
     /// Whether objects of the resource exist outside the namespace of the programs.
     fn has_in_other_namespaces(&self, resource: &str) -> bool {
-        self.any(|what| match what {
+        self.any_fact(|what| match what {
             Observation::Commit(commit) => {
                 *commit.resource == *resource && commit.namespace.as_deref() != Some(NAMESPACE)
             }
@@ -102,7 +102,7 @@ impl RoleFacts<'_> {
         })
     }
 
-    /// Whether the rule changes an existing object and the program receives the object in a response or event.
+    /// Whether the rule changes an existing API object and the program receives the object in a response or watch event.
     fn changes_an_object(&self, rule: &ObjectRule) -> bool {
         // With another release or other feature gates, the server may omit stored fields, so every object that the rule matches counts.
         let is_served_completely = self.plan.has_default_release();
@@ -110,16 +110,16 @@ impl RoleFacts<'_> {
             true => rule.changes_object(object),
             false => rule.matches_object(object),
         };
-        let exists = self.any(|what| match what {
+        let exists = self.any_fact(|what| match what {
             Observation::Commit(commit) => *commit.resource == *rule.resource && is_changed(&commit.object),
             _ => false,
         });
-        exists && self.any(|what| self.is_received(rule, what))
+        exists && self.any_fact(|what| self.is_received(rule, what))
     }
 
-    /// Whether the rule changes a CSI call. Always true if calls may be delayed, because the journal contains only completed calls.
+    /// Whether the defect changes a CSI call. Always true if calls may be delayed, because the journal contains only completed calls.
     fn changes_a_call(&self, csi_defect: CsiDefect) -> bool {
-        self.plan.delays_responses() || self.any(|what| changes_call(csi_defect, what))
+        self.plan.delays_responses() || self.any_fact(|what| changes_call(csi_defect, what))
     }
 
     /// Whether the fact is a request or watch event in which the role's program receives objects that the rule may change.
@@ -146,19 +146,19 @@ fn event_kind(change: Change) -> EventKind {
     }
 }
 
-/// Whether the driver of the plan makes the defect observable.
+/// Whether the defect has an effect that the case can observe with the driver of the plan.
 fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
     match csi_defect {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
-        // The defect serializes calls. Only delayed calls overlap, so without delays it changes nothing.
+        // The defect serializes calls. Only delayed calls overlap, so without delays the defect changes nothing.
         CsiDefect::CapacityInTurn => plan.delays_responses() || plan.may_cut_connections(),
         _ => true,
     }
 }
 
-/// Whether the defect changes this CSI call.
+/// Whether the injected defect changes this CSI call.
 fn changes_call(csi_defect: CsiDefect, what: &Observation) -> bool {
     let Observation::Call(call) = what else {
         return false;

@@ -41,29 +41,29 @@ pub struct RequestRule {
     /// Matches only requests whose body lacks all of these fields, given as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
-    /// Fields to remove from the body, as JSON pointers.
+    /// Fields to remove from the request body, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Fields to set in the body, by JSON pointer.
+    /// Fields to set in the request body, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
     /// Names of the query parameters to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Whether to send the request for all namespaces, although the program names one.
+    /// Whether to send the request for all namespaces, although the program requests one namespace.
     #[serde(default)]
     pub everywhere: bool,
     /// Namespace that replaces the namespace in the request.
     pub namespace: Option<String>,
-    /// Additional requests that are sent before the request. Their responses are ignored.
+    /// Additional requests that the proxy sends before the program's request. Their responses are ignored.
     #[serde(rename = "besides", default)]
     pub additional: Vec<AdditionalRequest>,
     /// HTTP status that the program receives instead of the server's response.
     pub answered: Option<u16>,
-    /// Whether to return a successful response without sending the request.
+    /// Whether the program receives a successful response although the proxy does not send the request.
     #[serde(default)]
     pub pretend: bool,
-    /// Number of times that the request is repeated.
+    /// How many additional times the proxy sends the request.
     #[serde(default)]
     pub repeat: u32,
 }
@@ -74,7 +74,7 @@ pub struct RequestRule {
 pub struct AdditionalRequest {
     /// The HTTP method.
     pub method: String,
-    /// The path, followed by the query after a question mark.
+    /// The URL path, followed by the query after a question mark.
     pub path: String,
 }
 
@@ -90,25 +90,25 @@ pub struct ObjectRule {
     /// Matches only objects whose string at each of these JSON pointers contains the given text.
     #[serde(default)]
     pub having: BTreeMap<String, String>,
-    /// Types of the watch events whose objects are changed.
+    /// Types of the watch events whose objects the rule changes.
     #[serde(default = "all_events")]
     pub events: Vec<EventKind>,
-    /// Whether objects in lists, including the initial events of a watch, are changed.
+    /// Whether the rule changes objects in lists, including the initial events of a watch.
     #[serde(default)]
     pub listed: bool,
     /// Whether to hide the object from the program.
     #[serde(default)]
     pub withhold: bool,
-    /// Fields to remove, as JSON pointers.
+    /// Fields to remove from the object, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Fields to set, by JSON pointer.
+    /// Fields to set in the object, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Fields to set where they are unset, by JSON pointer.
+    /// Fields to set in the object where they are unset, by JSON pointer.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
-    /// Maximum number of items in lists, by JSON pointer.
+    /// Maximum number of items in lists of the object, by JSON pointer.
     #[serde(default)]
     pub truncate: BTreeMap<String, usize>,
 }
@@ -122,10 +122,10 @@ pub struct MetricsRule {
     /// Whether to remove the series from the metrics.
     #[serde(default)]
     pub withhold: bool,
-    /// Labels to remove.
+    /// Labels to remove from the series.
     #[serde(default)]
     pub without: Vec<String>,
-    /// New value of every series.
+    /// New value of every series of the metric.
     pub set: Option<f64>,
 }
 

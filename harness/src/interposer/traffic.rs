@@ -1,4 +1,4 @@
-//! Applies the rules to one message: a request, a list, or a watch event. Performs no I/O.
+//! Applies traffic rules to one API message: a request, a list, or a watch event. Performs no I/O.
 
 use fake_apiserver::Verb;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::edit;
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 
-/// The rules for API traffic.
+/// The rules that change the API traffic of a program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TrafficRules {
     requests: Vec<RequestRule>,
@@ -46,13 +46,13 @@ impl TrafficRules {
         self.objects.iter().any(|rule| rule.resource == resource)
     }
 
-    /// Applies the rules to an object in a list. Returns false if a rule withholds the object.
+    /// Applies the traffic rules to an object in a list. Returns false if a rule withholds the object.
     pub(super) fn apply_to_listed(&self, resource: &str, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.listed);
         apply_rules(rules, resource, object)
     }
 
-    /// Applies the rules to the object of a watch event. Returns false if a rule withholds the event.
+    /// Applies the traffic rules to the object of a watch event. Returns false if a rule withholds the event.
     pub(super) fn apply_to_event(&self, resource: &str, kind: EventKind, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.events.contains(&kind));
         apply_rules(rules, resource, object)
@@ -83,7 +83,7 @@ impl ObjectRule {
         !self.apply(&mut changed) || changed != *object
     }
 
-    /// Applies the rule to an object. Returns false if the rule withholds the object.
+    /// Applies the rule to an object. Returns false if the rule withholds the object from the program.
     fn apply(&self, object: &mut Value) -> bool {
         if !self.matches_object(object) {
             return true;

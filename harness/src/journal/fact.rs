@@ -57,13 +57,13 @@ pub enum Observation {
     Delivery(DeliveryFact),
     /// A fault rule of the API server applied to a request or watch.
     Fault(AppliedFault),
-    /// The driver has responded to a call.
+    /// The driver has responded to a CSI call of a program.
     Call(CallFact),
     /// The driver's socket rejected a connection or request, so no CSI call took place.
     Refused(RefusalFact),
     /// The driver's response to a CSI call of the harness.
     Answer(HarnessCallFact),
-    /// A scheduler extender has responded to a call.
+    /// A scheduler extender has responded to a call of the scheduler.
     Extender(ExtenderFact),
     /// The harness has read the API discovery of a resource.
     Discovery(DiscoveryFact),
@@ -119,19 +119,19 @@ pub struct BeginFact {
     pub format: u32,
 }
 
-/// Default of the maximum back-off after an error: the longest back-off of client-go after some errors.
+/// Default of the maximum back-off after an error, equal to the longest back-off of client-go after a few errors.
 pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
 /// Timeout between the start of a program and its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default for a stored journal without this field: the harness versions that wrote such journals used a constant.
+/// Default for a stored journal without `retryIntervalMaxUs`: the harness versions that wrote such journals used a constant.
 fn retry_interval_max_us() -> u64 {
-    micros(RETRY_INTERVAL_MAX)
+    to_micros(RETRY_INTERVAL_MAX)
 }
 
 /// Converts a duration to microseconds, the unit of times in facts.
-pub(crate) fn micros(time: Duration) -> u64 {
+pub(crate) fn to_micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn micros(time: Duration) -> u64 {
 pub struct LogFact {
     /// Client name of the program.
     pub client: Arc<str>,
-    /// The line, without terminal control characters.
+    /// The log line, without terminal control characters.
     pub line: String,
 }
 
@@ -158,7 +158,7 @@ pub struct ActionFact {
     pub text: String,
 }
 
-/// A deadline of one expectation.
+/// A reached deadline of one expectation.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct BoundFact {
     /// Index of the step in the plan.
@@ -176,13 +176,13 @@ pub struct LagFact {
     pub late_us: u64,
 }
 
-/// The kind of a deadline.
+/// What a reached deadline limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DeadlineKind {
-    /// The time within which the condition had to become true.
+    /// The time (`within`) in which the condition had to become true.
     Within,
-    /// The time for which the condition had to stay true.
+    /// The time (`stays`) for which the condition had to remain true.
     Hold,
     /// The time after which a publisher that has not called GetCapacity is considered idle.
     #[serde(rename = "unasked")]
@@ -202,16 +202,16 @@ pub struct RequestFact {
     pub verb: Verb,
     /// Plural resource name, including a subresource as in `pods/binding`. Empty for non-resource paths.
     pub resource: String,
-    /// API version of the path, such as `storage.k8s.io/v1`; unset for non-resource paths.
+    /// API version in the request path, such as `storage.k8s.io/v1`; unset for non-resource paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Namespace of the object; unset for cluster-scoped resources and non-resource paths.
     pub namespace: Option<String>,
-    /// Name of the object; unset for collections and non-resource paths.
+    /// Name of the API object; unset for collections and non-resource paths.
     pub name: Option<String>,
     /// HTTP status code of the response.
     pub code: u16,
-    /// `Status.message` of an error.
+    /// `Status.message` of an error response.
     pub message: Option<String>,
     /// `resourceVersion` of the response.
     pub revision: Option<u64>,
@@ -289,7 +289,7 @@ pub struct ProcessFact {
     pub client: Arc<str>,
     /// Role of the program.
     pub role: Role,
-    /// What happened to the program.
+    /// Whether the program started, ended or failed.
     pub event: ProcessEvent,
 }
 
@@ -303,7 +303,7 @@ pub enum ProcessEvent {
     Stopped,
     /// A fault rule of the case killed the program.
     Killed,
-    /// The program exited by itself.
+    /// The program exited although the harness neither stopped nor killed the program.
     Exited(Exit),
     /// The program sent no list, watch or Lease request within the start timeout, or a driver's Probe response was not ready. The text
     /// contains details.
@@ -312,7 +312,7 @@ pub enum ProcessEvent {
     Flooded(String),
 }
 
-/// How a program under test exited by itself.
+/// How a program under test exited that the harness neither stopped nor killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exit {

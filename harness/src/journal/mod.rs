@@ -23,10 +23,10 @@ pub use fact::{
     ActionFact, BeginFact, BoundFact, Change, CommitFact, DeadlineKind, DeliveryFact, Exit, Fact, LagFact,
     LastOutput, LogFact, Observation, ProcessEvent, ProcessFact, RequestFact, StepMark,
 };
-pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
+pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, to_micros};
 pub use services::{
-    CallDetails, CallFact, DiscoveryFact, ExtenderFact, HarnessCallFact, MetricsFact, PlacedVolume, Reading,
-    RefusalFact,
+    CallDetails, CallFact, DiscoveryFact, ExtenderFact, HarnessCallFact, MetricsFact, PlacedVolume,
+    RefusalFact, ScrapedMetrics,
 };
 
 /// An append-only list of facts. Readers can wait for the next fact.
@@ -39,7 +39,7 @@ struct Shared {
     opened: Instant,
     facts: Mutex<VecDeque<Fact>>,
     length: watch::Sender<u64>,
-    /// Maximum number of stored facts.
+    /// Maximum number of facts that the journal stores.
     limit: AtomicUsize,
 }
 
@@ -58,7 +58,7 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// From now on, drops the oldest facts beyond this number. The judge cannot evaluate a journal with dropped facts.
+    /// Makes the journal drop its oldest facts beyond this number. The judge cannot evaluate a journal with dropped facts.
     pub(crate) fn limit_facts(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
@@ -75,12 +75,12 @@ impl Journal {
         let mut facts = self.shared.facts.lock();
         let limit = self.shared.limit.load(Ordering::Relaxed);
         let seq = *self.shared.length.borrow();
-        let at_us = micros(self.shared.opened.elapsed());
+        let at_us = to_micros(self.shared.opened.elapsed());
         facts.push_back(Fact { seq, at_us, what });
         while facts.len() > limit {
             facts.pop_front();
         }
-        // Sent while the facts are locked, so that receivers never see the length decrease.
+        // The new length is sent while the facts are locked, so that receivers never see the length decrease.
         self.shared.length.send_replace(seq + 1);
     }
 
@@ -162,7 +162,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
-        // The first fact contains the format version. Checked before the other facts, which may not be readable in a newer format.
+        // The first fact contains the format version, which is checked before the next fact: a newer format may not be readable.
         if number == 0 {
             let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
             check_format(&facts).map_err(|message| invalid(format!("{}: {message}", path.display())))?;
@@ -180,7 +180,7 @@ mod tests {
 {"seq":1,"at_us":5,"what":{"fact":"stepStarted","step":0}}
 "#;
 
-    fn loaded(text: &str) -> std::io::Result<Vec<Fact>> {
+    fn load_text(text: &str) -> std::io::Result<Vec<Fact>> {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), text)?;
         load(file.path())
@@ -188,12 +188,12 @@ mod tests {
 
     #[test]
     fn older_formats_are_read_and_newer_ones_are_rejected_before_their_facts() {
-        let facts = loaded(FIRST).expect("valid journal");
+        let facts = load_text(FIRST).expect("valid journal");
         assert!(
-            matches!(&facts[0].what, Observation::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
+            matches!(&facts[0].what, Observation::Begin(begin) if begin.retry_interval_max_us == to_micros(RETRY_INTERVAL_MAX))
         );
         let fault = r#"{"seq":2,"at_us":6,"what":{"fact":"fault","what":"status 503: create pods"}}"#;
-        let error = loaded(&format!("{FIRST}{fault}\n"))
+        let error = load_text(&format!("{FIRST}{fault}\n"))
             .expect_err("faults were text")
             .to_string();
         assert!(
@@ -203,7 +203,7 @@ mod tests {
         let newer = FIRST
             .replace("\"format\":1", "\"format\":99")
             .replace("stepStarted", "stepBegun");
-        let error = loaded(&newer).expect_err("it is newer").to_string();
+        let error = load_text(&newer).expect_err("it is newer").to_string();
         assert!(
             error.contains("format 99") && error.contains("newer version"),
             "{error}"

@@ -19,9 +19,9 @@ pub struct CallFact {
     pub node: Option<String>,
     /// Topology segment in the request; unset if the request has no topology.
     pub segment: Option<String>,
-    /// StorageClass parameters that the driver received.
+    /// StorageClass parameters in the CSI request.
     pub parameters: BTreeMap<String, String>,
-    /// Name of the volume, for calls that concern a volume.
+    /// Name of the volume, or its id if the CSI call contains no name; unset for calls without a volume.
     pub volume: Option<String>,
     /// Id of the volume, if the request or response contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,13 +39,13 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// GetCapacity: `maximum_volume_size`.
     pub maximum: Option<i64>,
-    /// Fields that only some calls have.
+    /// Fields that only some CSI methods have.
     #[serde(flatten)]
     pub details: Box<CallDetails>,
 }
 
 impl CallFact {
-    /// Whether the client received a successful response. A message of a successful call says that the response was lost.
+    /// Whether the client received a successful response. The message of a call with code `OK` means that the response was lost.
     pub fn has_received_response(&self) -> bool {
         self.code == "OK" && self.message.is_none()
     }
@@ -57,9 +57,9 @@ impl CallFact {
 pub struct RefusalFact {
     /// Node of the driver instance; unset for a central driver.
     pub node: Option<String>,
-    /// The program that connected, if the operating system reports it, such as `python3`.
+    /// Name of the program that connected, if the operating system reports it, such as `python3`.
     pub program: Option<String>,
-    /// Process id of the program.
+    /// Process id of the program that connected.
     pub pid: Option<i32>,
     /// Path of the rejected request, such as `/csi.v1.Controller/GetCapacity`; unset if the connection itself was rejected.
     pub path: Option<String>,
@@ -71,13 +71,13 @@ pub struct RefusalFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HarnessCallFact {
-    /// Name that the case has given the response.
+    /// Name that the case has given the driver's response.
     pub name: String,
     /// The CSI method.
     pub call: Method,
-    /// StorageClass whose parameters the call contained.
+    /// StorageClass whose parameters the CSI call contained.
     pub class: Option<String>,
-    /// Topology segment of the call, spelled as in case files.
+    /// Topology segment of the CSI call, spelled as in case files.
     pub segment: Option<String>,
     /// `OK` or the gRPC code; `NOT_ASKED` if the call was not made, because an earlier response lacks a value that the call needs.
     pub code: String,
@@ -92,18 +92,18 @@ pub struct HarnessCallFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtenderFact {
-    /// Name of the extender in the case.
+    /// Name of the scheduler extender in the case.
     pub extender: String,
-    /// `filter`, `prioritize` or `bind`.
+    /// Operation of the extender: `filter`, `prioritize` or `bind`.
     pub verb: String,
-    /// Name of the pod.
+    /// Name of the pod in the extender request.
     pub pod: String,
     /// Names of the candidate nodes in the request.
     pub nodes: Vec<String>,
     /// `filter` only: feasible nodes in the response.
     #[serde(rename = "kept")]
     pub feasible: Vec<String>,
-    /// Error message in the response.
+    /// Error message in the extender's response.
     pub error: Option<String>,
 }
 
@@ -113,7 +113,7 @@ pub struct ExtenderFact {
 pub struct DiscoveryFact {
     /// The resource and its API group, such as `csistoragecapacities.storage.k8s.io`.
     pub resource: String,
-    /// Served versions, the preferred one first.
+    /// Served API versions of the resource, the preferred one first.
     pub versions: Vec<String>,
     /// Error message if discovery failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,14 +124,14 @@ pub struct DiscoveryFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsFact {
-    /// One entry per program.
-    pub readings: Vec<Reading>,
+    /// The scraped metrics, one element per program.
+    pub readings: Vec<ScrapedMetrics>,
 }
 
 /// The scraped metrics of one program.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reading {
+pub struct ScrapedMetrics {
     /// Client name of the program; `server` for the API server.
     pub client: Arc<str>,
     /// Samples of the metrics to which the case refers.
@@ -144,7 +144,7 @@ pub struct Reading {
     pub error: Option<String>,
 }
 
-/// Fields of a CSI call that only some calls have.
+/// Fields of a CSI call that only some CSI methods have.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallDetails {

@@ -79,13 +79,13 @@ pub(super) struct ActionsDone {
 pub(super) enum WaitReason {
     /// The timeout of the expectation has not expired.
     OwnTimeout,
-    /// The judge waits until nothing has changed for this long.
+    /// The judge waits until nothing in the cluster has changed for this long.
     NoChanges(Duration),
     /// The judge waits for the next GetCapacity call, at most this long.
     NoCalls(Duration),
     /// The judge waits for a decision of the scheduler, until the scheduler has been inactive for this long.
     SchedulerIdle(Duration),
-    /// The judge waits for the retry of a failed attempt, at most this long.
+    /// The judge waits at most this long for a program to retry a failed request or call.
     Retry(Duration),
     /// The judge waits for the first request of a started program, at most this long.
     Start(Duration),
@@ -94,12 +94,12 @@ pub(super) enum WaitReason {
 }
 
 impl Timeouts {
-    /// The timeout of the expectation without extensions.
+    /// The `within` timeout of the expectation, without extensions.
     pub(super) fn own_timeout(self, expect: &Expect) -> Duration {
         expect.within.time(self.refresh).mul_f64(self.patience)
     }
 
-    /// Journal time at which an expectation that does not hold fails, and the wait that determines this time.
+    /// Journal time at which an expectation that does not hold fails, and the reason for the wait until this time.
     pub(super) fn deadline(
         self,
         expect: &Expect,
@@ -118,7 +118,7 @@ impl Timeouts {
             true => SETTLE_TIME,
             false => PUBLISHER_RETRY,
         };
-        let settle_time = self.scaled(settle_time) + lag;
+        let settle_time = self.times_patience(settle_time) + lag;
         let mut waits = vec![
             (from + own_timeout + lag, WaitReason::OwnTimeout),
             (last_activity + settle_time, WaitReason::NoChanges(settle_time)),
@@ -128,7 +128,7 @@ impl Timeouts {
             waits.push((last_call + limit, WaitReason::NoCalls(limit)));
         }
         let limit = self.wait_limit(expect, DeadlineKind::SchedulerIdle) + lag;
-        // Checked last, because the check iterates over all pods without a node.
+        // The scheduler wait is checked last, because the check iterates over all pods without a node.
         if waits.iter().all(|(at, _)| *at <= last_activity + limit)
             && !activity.has_scheduler_decided_all_pods(view.cluster)
         {
@@ -138,11 +138,11 @@ impl Timeouts {
         // A delayed call may block a program with few threads, so the judge waits as it does for the retry of a failed request.
         let delayed_call = self.delays_calls.then_some(from);
         if let Some(last_error) = last_error.max(delayed_call) {
-            let limit = self.scaled(self.retry_interval_max) + lag;
+            let limit = self.times_patience(self.retry_interval_max) + lag;
             waits.push((last_error + limit, WaitReason::Retry(limit)));
         }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
-        let longest = self.scaled(ACTIVE_MAX).max(own_timeout);
+        let longest = self.times_patience(ACTIVE_MAX).max(own_timeout);
         let longest = match last {
             Some((_, WaitReason::Retry(limit))) => {
                 longest.max(limit * self.fault_matches_max.saturating_add(1))
@@ -153,10 +153,10 @@ impl Timeouts {
         let until = match last {
             Some((_, WaitReason::Retry(_))) => latest,
             _ => {
-                // A program that was blocked by an error acts only after it has recovered. Limited, because errors may repeat.
-                let recovered =
-                    Duration::from_micros(activity.errors.recovered_us()) + self.scaled(SCHEDULER_IDLE);
-                latest.max(recovered.min(latest + self.scaled(self.retry_interval_max)))
+                // A program that an error blocked acts only after it has recovered. The wait is limited, because errors may repeat.
+                let recovered = Duration::from_micros(activity.errors.recovered_us())
+                    + self.times_patience(SCHEDULER_IDLE);
+                latest.max(recovered.min(latest + self.times_patience(self.retry_interval_max)))
             }
         };
         let (at, wait) = match last {
@@ -165,7 +165,7 @@ impl Timeouts {
             _ => (until, WaitReason::StillActive(until - from)),
         };
         match self.starts_until(activity) {
-            Some(start) if start > at => (start, WaitReason::Start(self.scaled(START_TIMEOUT))),
+            Some(start) if start > at => (start, WaitReason::Start(self.times_patience(START_TIMEOUT))),
             _ => (at, wait),
         }
     }
@@ -173,20 +173,20 @@ impl Timeouts {
     /// Journal time until which started programs may send their first request. None if all programs have sent a request.
     fn starts_until(self, activity: &Activity) -> Option<Duration> {
         let started = activity.starting_us().map(Duration::from_micros)?;
-        Some(started + self.scaled(START_TIMEOUT))
+        Some(started + self.times_patience(START_TIMEOUT))
     }
 
     /// Journal time after which the judge no longer waits for active programs.
     fn activity_deadline(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
         Duration::from_micros(actions_done.at_us)
-            + self.scaled(ACTIVE_MAX)
+            + self.times_patience(ACTIVE_MAX)
             + self.lag_extension(actions_done, activity)
     }
 
-    /// The extension of timeouts by harness lag since the last action.
+    /// The extension of timeouts by harness lag (time without CPU) since the last action.
     fn lag_extension(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
         let lag = activity.lag.saturating_sub(actions_done.lag) * LAG_FACTOR;
-        lag.min(self.scaled(ACTIVE_MAX))
+        lag.min(self.times_patience(ACTIVE_MAX))
     }
 
     /// Journal time of a deadline of an expectation whose condition is true.
@@ -198,7 +198,7 @@ impl Timeouts {
     ) -> Duration {
         let (since, activity) = (&monitor.since, view.activity);
         let limit = match has_nothing_to_do(monitor, bound, view) {
-            true => self.scaled(self.refresh * NOTHING_TO_DO_REFRESHES),
+            true => self.times_patience(self.refresh * NOTHING_TO_DO_REFRESHES),
             false => self.wait_limit(monitor.expect, bound),
         };
         let lag = activity.lag.saturating_sub(since.lag);
@@ -220,20 +220,20 @@ impl Timeouts {
         }
     }
 
-    /// Time until this deadline, without extensions.
+    /// Time from the start of the wait until a deadline of this kind, without extensions.
     fn wait_limit(self, expect: &Expect, bound: DeadlineKind) -> Duration {
-        self.scaled(match (bound, expect.hold) {
+        self.times_patience(match (bound, expect.hold) {
             (DeadlineKind::Within, _) => expect.within.time(self.refresh),
             (DeadlineKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
             (DeadlineKind::SchedulerIdle, _) => SCHEDULER_IDLE,
             (DeadlineKind::Hold, Some(Bound::Time(time))) => time,
-            // A time limit, because a program that makes no further calls completes no rounds.
+            // A time limit replaces the rounds, because a program that makes no further calls completes no rounds.
             (DeadlineKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
             (DeadlineKind::Hold, None) => Duration::ZERO,
         })
     }
 
-    fn scaled(self, time: Duration) -> Duration {
+    fn times_patience(self, time: Duration) -> Duration {
         time.mul_f64(self.patience)
     }
 }
@@ -251,7 +251,7 @@ fn has_nothing_to_do(monitor: &Monitor<'_>, bound: DeadlineKind, view: View<'_>)
     }
 }
 
-/// The deadlines of a monitor, with their journal times.
+/// The pending deadlines of a monitor (the state of one expectation), with their journal times.
 pub(super) fn pending_deadlines(
     timeouts: Timeouts,
     monitor: &Monitor<'_>,
@@ -263,7 +263,7 @@ pub(super) fn pending_deadlines(
         .map(|bound| {
             let at = timeouts.hold_deadline(monitor, bound, view);
             match bound {
-                // A pod that is retried forever without a decision must not extend the case forever.
+                // The wait is limited: a pod that is retried forever without a decision must not extend the case forever.
                 DeadlineKind::SchedulerIdle => (
                     at.min(timeouts.activity_deadline(actions_done, view.activity)),
                     bound,

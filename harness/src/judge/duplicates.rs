@@ -16,14 +16,14 @@ use crate::scenario::Role;
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     refresh_us: u64,
-    /// Objects by client, class and segment.
+    /// CSIStorageCapacity objects by client, class and segment.
     groups: BTreeMap<GroupKey, Group>,
     /// Key of the group to which an object belongs, by the object's UID. This index avoids a search when tens of thousands of objects are
     /// deleted.
     key_of_uid: BTreeMap<String, GroupKey>,
-    /// Revisions of writes that expectations ignore. Watch events of these revisions are ignored as well.
+    /// Revisions of writes that expectations ignore. Expectations ignore watch events of these revisions too.
     revisions: BTreeSet<u64>,
-    /// Clients to which a fault rule has applied.
+    /// Clients to whose requests a fault rule has applied.
     clients_with_faults: BTreeSet<Arc<str>>,
 }
 
@@ -32,7 +32,7 @@ type GroupKey = (Arc<str>, String);
 /// The objects that one client has created for one class and segment.
 #[derive(Debug, Default)]
 struct Group {
-    /// UIDs of the existing objects.
+    /// UIDs of the existing CSIStorageCapacity objects.
     live: Vec<String>,
     /// Journal time until which a further object counts as a duplicate. A duplicate does not extend this time, because endless creation is
     /// no race.
@@ -41,10 +41,10 @@ struct Group {
     has_duplicate: bool,
 }
 
-/// A write that expectations ignore.
+/// A write of a duplicate CSIStorageCapacity object, which expectations ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UncountedWrite {
-    /// A duplicate was created.
+    /// A duplicate of a CSIStorageCapacity object was created.
     Created,
     /// One of several duplicates was deleted.
     Deleted,
@@ -87,8 +87,8 @@ impl Duplicates {
         }
     }
 
-    /// Removes an object from its group because another client has modified it: the object may no longer belong to the publisher, which may
-    /// then create a new one.
+    /// Removes an object from the publisher's group because another client has modified the object, which may no longer belong to the
+    /// publisher. The publisher may then create a new object.
     fn remove_taken_over_object(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self
@@ -126,7 +126,7 @@ impl Duplicates {
 
     fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<UncountedWrite> {
         let group = self.groups.get_mut(&self.key_of_uid.remove(uid)?)?;
-        // `None` if the object was created before a restart, which removed the group.
+        // `None` if the object was created before a restart of the client, which removed the group.
         let at = group.live.iter().position(|live| live == uid)?;
         group.live.remove(at);
         let is_uncounted =

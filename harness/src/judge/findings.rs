@@ -67,12 +67,12 @@ rules! {
     DUPLICATE_WATCH = "watch-twice", "a client does not watch the same objects twice", "Kubernetes API concepts, efficient detection of changes";
 }
 
-/// The rule with this name.
+/// The findings rule with this name.
 pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Tolerated GetCapacity calls per poll interval, in addition to one call per created or deleted volume. More than one, because failures
+/// Tolerated GetCapacity calls per poll interval, in addition to one per CSI call for a volume. More than one, because failed calls
 /// are retried.
 const CALLS_PER_INTERVAL: u64 = 3;
 /// Additional number of GetCapacity calls that are tolerated in a burst.
@@ -150,7 +150,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     found.0
 }
 
-/// The last request of each program before its end. It may be incomplete, because the end of a program interrupts its requests.
+/// Sequence number of each program's last request before its end. The program's end may interrupt the request, which is then incomplete.
 fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
     let (mut last, mut cut_off) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {
@@ -221,12 +221,12 @@ impl<'f> WatchedRevisions<'f> {
     }
 }
 
-/// Number of GetCapacity calls, and of calls that create or delete volumes.
+/// Number of GetCapacity calls, and of CSI calls for volumes.
 #[derive(Default)]
 struct CallCounts {
     /// Number of GetCapacity calls, by parameters and segment.
     get_capacity: BTreeMap<String, u64>,
-    /// Number of calls that create or delete volumes.
+    /// Number of CSI calls for a volume, such as CreateVolume.
     volumes: u64,
 }
 
@@ -258,7 +258,7 @@ impl StartCalls {
 
 /// Classes and poll interval, which determine how many GetCapacity calls are tolerated.
 struct CallLimits {
-    /// Classes with their driver parameters. A class that was created again may have several.
+    /// StorageClasses with their driver parameters. A class that was deleted and created again may have several parameter sets.
     parameters: BTreeSet<(String, BTreeMap<String, String>)>,
     /// Poll interval. None if calls are not limited, because the publisher does not poll or also calls GetCapacity for PVCs.
     interval: Option<Duration>,
@@ -298,7 +298,7 @@ impl CallLimits {
         u128::from(*count) > each * u128::from(self.count_classes_of_call(call))
     }
 
-    /// Number of classes with the same driver parameters as the call. Each of these classes may cause the call.
+    /// Number of StorageClasses with the same driver parameters as the call. Each of these classes may cause the call.
     fn count_classes_of_call(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
         let equal = classes.filter(|(_, parameters)| *parameters == call.parameters);
@@ -324,7 +324,7 @@ fn request_violation(
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
-        // Clients send metadata.uid in a patch as a precondition, so that the patch does not change a new object of the same name.
+        // Clients send metadata.uid in a patch as a precondition, so that the patch cannot change a new object with the old name.
         if request.verb == Verb::Patch && field_of(message) == Some("metadata.uid") {
             return None;
         }

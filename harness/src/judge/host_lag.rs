@@ -12,7 +12,7 @@ use crate::journal::{Fact, Observation, ProcessEvent};
 /// Lag below this minimum never excuses a failure, because it does not change the order of events.
 const LAG_MIN: Duration = Duration::from_millis(100);
 
-/// Lag excuses a failure if it exceeds the elapsed time divided by this number.
+/// Lag excuses a failure if it exceeds the time since the start of the step divided by this number.
 const LAG_DIVISOR: u32 = 4;
 
 /// Replaces `LAG_DIVISOR` for timeouts of at least [`ACTIVE_MAX`], which leave programs more time than they need.
@@ -24,7 +24,7 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
     let (Some(first), Some(decided)) = (at(failure.step_started), at(failure.decided_by)) else {
         return false;
     };
-    // Lag cannot cause excessive activity.
+    // Lag cannot make a program exceed its activity limit.
     if matches!(&decided.what, Observation::Process(process) if matches!(process.event, ProcessEvent::Flooded(_)))
     {
         return false;
@@ -40,7 +40,7 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
 
 fn lag_divisor(decided: &Observation, took: Duration) -> u32 {
     match decided {
-        // Shorter timeouts were extended by the lag when the deadline was computed.
+        // Timeouts shorter than `ACTIVE_MAX` were extended by the lag when the deadline was computed.
         Observation::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
         Observation::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => {
             LAG_DIVISOR_LONG
@@ -49,7 +49,7 @@ fn lag_divisor(decided: &Observation, took: Duration) -> u32 {
     }
 }
 
-/// The part of the fact's lag that was before `moment`. The fact is recorded when the lag ends, possibly after `moment`.
+/// The part of a lag that was before `moment`. The lag fact is recorded when the lag ends, possibly after `moment`.
 fn lag_before(fact: &Fact, moment: Duration) -> Duration {
     let Observation::Lag(fact_lag) = fact.what else {
         return Duration::ZERO;

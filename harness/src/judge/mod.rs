@@ -90,7 +90,7 @@ impl<'p> Judge<'p> {
         self.cluster.drop_events();
     }
 
-    /// Processes the next fact.
+    /// Processes the next fact of the journal.
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
         self.activity.apply(&fact);
@@ -133,7 +133,7 @@ impl<'p> Judge<'p> {
                     ..self.timeouts
                 };
             }
-            Observation::StepStarted(mark) => self.start(mark.step, fact),
+            Observation::StepStarted(mark) => self.start_step(mark.step, fact),
             Observation::StepActed(_) => {
                 let step = &self.plan.steps[self.step];
                 // Clients of a stopped driver, or of an API version that was not served, may be in a back-off that started before the step.
@@ -203,7 +203,7 @@ impl<'p> Judge<'p> {
         self.monitors = monitors;
     }
 
-    /// The state after a fact, which all monitors of the step share.
+    /// The cluster state after a fact, which all monitors of the step share.
     fn view(&self, fact: &Fact) -> View<'_> {
         self.view_at(fact.at_us)
     }
@@ -221,7 +221,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn start(&mut self, step: usize, fact: &Fact) {
+    fn start_step(&mut self, step: usize, fact: &Fact) {
         self.step = step;
         self.step_started = fact.seq;
         self.started_us = fact.at_us;
@@ -238,7 +238,7 @@ impl<'p> Judge<'p> {
             .collect();
     }
 
-    /// Lets the oracle check the rules that apply once all programs are idle, at the end of a step that expects `specification`.
+    /// Makes the oracle check the rules for idle programs, at the end of a step that expects `specification`.
     fn settle_oracle(&mut self) {
         let step = self.plan.steps.get(self.step);
         if let Some(oracle) = &mut self.oracle
@@ -248,7 +248,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// Whether the step needs more facts, is done, or has failed.
+    /// Whether the step needs more facts, has ended, or has failed.
     pub fn progress(&self) -> Progress {
         if self.failure.is_some() {
             return Progress::Failed;
@@ -277,7 +277,7 @@ impl<'p> Judge<'p> {
         self.has_unmet_expectation(|it| matches!(it, Predicate::Metrics(_)))
     }
 
-    /// Whether the step's actions are done, but an expectation for which `is_it` returns true is not met yet.
+    /// Whether the step's actions are done, but an expectation whose condition satisfies `is_it` is not met yet.
     fn has_unmet_expectation(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
         self.actions_done.is_some() && open.any(|it| is_it(&it.expect.predicate))
@@ -288,7 +288,7 @@ impl<'p> Judge<'p> {
         self.metrics_outdated && self.waits_for_metrics()
     }
 
-    /// The next deadline and its journal time.
+    /// The next deadline of the step's expectations, with its journal time.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
         let actions_done = self.actions_done.as_ref()?;
         let view = self.view_at(self.started_us);
@@ -300,7 +300,7 @@ impl<'p> Judge<'p> {
         bounds.min_by_key(|(at, _)| *at)
     }
 
-    /// The verdict over all facts so far.
+    /// The verdict after the facts so far.
     pub fn verdict(&self) -> Verdict {
         if let Some(failure) = &self.failure {
             let mut failure = failure.clone();
@@ -325,23 +325,19 @@ impl<'p> Judge<'p> {
             .is_some_and(|failure| failure.exit.is_some())
     }
 
-    /// All facts so far.
+    /// All facts that the judge has stored so far.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
 
-    /// A failure of the current step that is not caused by an expectation.
+    /// A failure of the current step that no expectation caused, such as an unexpected exit.
     fn failure_without_expectation(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
-            expect: None,
             summary,
-            rows: Vec::new(),
-            exit: None,
-            rule: None,
-            chain: Chain::default(),
             decided_by: seq,
             step_started: self.step_started,
+            ..Failure::default()
         }
     }
 
@@ -407,7 +403,7 @@ impl<'p> Judge<'p> {
                     self.timeouts.deadline(monitor.expect, actions_done, view).1
                 }),
         };
-        let mut failure = self.explain(at, monitor.decided_by.unwrap_or_default());
+        let mut failure = self.explain_failure(at, monitor.decided_by.unwrap_or_default());
         let summary_line = summary(monitor, self.timeouts, reached);
         failure.summary = match failure.summary.as_str() {
             "" => summary_line,
@@ -429,7 +425,7 @@ impl<'p> Judge<'p> {
         };
         let mut monitors = self.monitors.iter();
         let failure = match monitors.position(|monitor| monitor.phase == Phase::Waiting) {
-            Some(at) => self.explain(at, fact.seq),
+            Some(at) => self.explain_failure(at, fact.seq),
             None => self.failure_without_expectation(String::new(), fact.seq),
         };
         Some(Failure {
@@ -438,9 +434,9 @@ impl<'p> Judge<'p> {
         })
     }
 
-    /// A failure with the differing rows and the causal chain of an expectation. Sets the summary only for violations of the specification;
-    /// the caller completes it.
-    fn explain(&self, at: usize, decided_by: u64) -> Failure {
+    /// A failure with the differing rows and the causal chain of an expectation. Sets the summary only for violations of the
+    /// specification; the caller sets it for other expectations.
+    fn explain_failure(&self, at: usize, decided_by: u64) -> Failure {
         let monitor = &self.monitors[at];
         let window = self.window();
         let failure = Failure {

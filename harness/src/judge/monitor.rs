@@ -14,7 +14,7 @@ use crate::plan::{Bound, Plan};
 /// Progress of an expectation in the running step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The condition has not become true yet.
+    /// The condition of the expectation has not become true yet.
     Waiting,
     /// The condition is true. It must remain true for the hold time, and until the programs have reacted to the step.
     Holding,
@@ -26,14 +26,14 @@ pub(super) enum Phase {
     Failed(Reason),
 }
 
-/// An expectation of the running step.
+/// The state of an expectation in the running step.
 #[derive(Debug, Clone)]
 pub(super) struct Monitor<'p> {
     pub(super) expect: &'p Expect,
     pub(super) phase: Phase,
-    /// Sequence number of the fact that last changed the result.
+    /// Sequence number of the fact that last changed the phase.
     pub(super) decided_by: Option<u64>,
-    /// The facts that the expectation, if it is a fact kind, has observed so far.
+    /// The facts that the expectation has observed so far. Unused for kinds that compare the cluster state.
     pub(super) seen: ObservationState,
     /// When the condition became true.
     pub(super) since: HoldProgress,
@@ -104,7 +104,7 @@ impl<'p> Monitor<'p> {
         self.kind().is_satisfied(&self.seen).unwrap_or(false)
     }
 
-    /// Processes a fact. The view already includes the fact.
+    /// Processes a fact. The state in `view` already includes the fact.
     pub(super) fn observe(&mut self, view: View<'_>, fact: &Fact) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
@@ -120,7 +120,7 @@ impl<'p> Monitor<'p> {
     fn advance(&mut self, view: View<'_>, fact: &Fact) {
         let has_acted = matches!(fact.what, Observation::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
-            // Facts before the last action prove nothing for this step.
+            // The condition starts to hold with the last action, because facts before the action prove nothing for this step.
             self.start_holding(view, fact);
         }
         match self.phase {
@@ -141,7 +141,7 @@ impl<'p> Monitor<'p> {
         let rounds = |since: fn(&ActivityCounts, &ActivityCounts) -> u64| {
             since(cluster.rounds(), &self.since.rounds_before)
         };
-        // The first round may have started before the condition became true, so it does not count.
+        // The first GetCapacity call or scheduling attempt may have started before the condition became true, so it does not count.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
         self.since.hold_elapsed
             || match self.expect.hold {
@@ -175,7 +175,7 @@ impl<'p> Monitor<'p> {
                 .has_scheduler_decided(view.cluster, predicate, view.step_started)
     }
 
-    /// The deadlines that this monitor still waits for while its condition is true.
+    /// The deadlines that have not passed yet for an expectation whose condition is true.
     pub(super) fn pending_bounds(&self, view: View<'_>) -> Vec<DeadlineKind> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
@@ -191,7 +191,7 @@ impl<'p> Monitor<'p> {
         pending
     }
 
-    /// Processes a deadline of this monitor.
+    /// Processes a reached deadline of the expectation.
     pub(super) fn reach_bound(&mut self, bound: DeadlineKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
             (DeadlineKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
@@ -265,7 +265,7 @@ impl<'p> Monitor<'p> {
         };
     }
 
-    /// Resets the phase, because the condition is no longer true.
+    /// Fails an `always` expectation whose condition is no longer true. For other expectations, the phase becomes `Waiting`.
     fn lose_condition(&mut self, fact: &Fact) {
         if self.expect.always {
             self.decide(Phase::Failed(Reason::Violated), fact);

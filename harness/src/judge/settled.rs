@@ -46,16 +46,16 @@ pub(super) struct Activity {
     capacities: HashMap<u64, Capacity>,
     /// Journal time of the last fact that counts as activity.
     pub(super) last_activity_us: u64,
-    /// Errors after which programs may back off.
+    /// Errors of requests and calls after which programs may back off.
     pub(super) errors: UnrecoveredErrors,
     /// Total harness lag so far.
     pub(super) lag: Duration,
 }
 
-/// `available_capacity` and `maximum_volume_size`.
+/// `available_capacity` and `maximum_volume_size` of a GetCapacity response.
 type Capacity = (Option<i64>, Option<i64>);
 
-/// Hash of the segment and parameters of a call.
+/// Hash of the segment and parameters of a GetCapacity call.
 fn capacity_key(call: &CallFact) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&call.segment, &call.parameters).hash(&mut hasher);
@@ -68,7 +68,7 @@ struct SchedulerEvent {
     seq: u64,
     change: Change,
     resource: Arc<str>,
-    /// Name of the object; None for a list response.
+    /// Name of the API object in the event; None for a list response.
     name: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Activity {
             },
             Observation::Call(call) if call.method == Method::GetCapacity => {
                 self.last_call_us = fact.at_us;
-                // Clients react only to a response whose capacity has changed.
+                // Clients react only to a GetCapacity response whose capacity has changed.
                 let capacity = (call.available, call.maximum);
                 let before = self.capacities.insert(capacity_key(call), capacity);
                 if before.is_some_and(|before| before != capacity) {
@@ -220,12 +220,12 @@ impl Activity {
             return false;
         }
         let claims = claims_of(pod);
-        later.any(|event| event.concerns(cluster, &claims))
+        later.any(|event| event.concerns_claims(cluster, &claims))
     }
 }
 
 impl SchedulerEvent {
-    fn concerns(&self, cluster: &ClusterState, claims: &[String]) -> bool {
+    fn concerns_claims(&self, cluster: &ClusterState, claims: &[String]) -> bool {
         let (Some(name), false) = (&self.name, self.change == Change::Deleted) else {
             return true;
         };

@@ -11,7 +11,7 @@ use crate::expectation::{
 use crate::oracle::RequiredState;
 use crate::plan::Case;
 
-/// The rows of the equivalent explicit expectations, then a row for each violation that these rows do not show; and the causal chain.
+/// The rows of the equivalent explicit expectations, a row for each violation that these rows do not show, and the causal chain.
 pub(super) fn rows_and_chain(
     window: &Window<'_>,
     demands: RequiredState,
@@ -43,7 +43,7 @@ pub(super) fn rows_and_chain(
     (shown, chain)
 }
 
-/// The subject of the row that contains a violation. None if the object no longer exists.
+/// The object or value in the row for a violation. None if the object no longer exists.
 fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     let violation::Subject::Object(key) = &violation.subject else {
         return Some(row(window.case, violation).subject);
@@ -53,7 +53,7 @@ fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     Some(Subject::Capacity { class, segment })
 }
 
-/// A violation as a row: the sentence of the rule as expected value, and the actual state.
+/// A violation as a row: the expected value is the sentence of the rule, the actual value is the state in the cluster.
 pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     let subject = match &violation.subject {
         violation::Subject::ClassAndSegment { class, segment, .. } => Subject::Capacity {

@@ -12,7 +12,7 @@ use crate::plan::Bound;
 pub(super) struct ReachedBound {
     /// Time since the last action of the step.
     pub(super) after: Duration,
-    /// The wait that determined the deadline.
+    /// The reason why the judge waited until the deadline.
     pub(super) wait: WaitReason,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: Reache
     })
 }
 
-/// Text for a timeout: the total time, the timeout of the expectation, and the wait beyond it.
+/// Text for an expired timeout: the total time, the timeout of the expectation, and the reason for waiting longer.
 fn format_timeout(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> String {
     let mut parts = Vec::new();
     if !matches!(expect.within, Bound::Time(_)) {

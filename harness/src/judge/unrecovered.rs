@@ -7,19 +7,19 @@ use std::sync::Arc;
 use fake_apiserver::{AppliedFault, Effect, Verb};
 use fake_csi::Method;
 
-use crate::journal::{CallFact, Observation, RequestFact, micros};
+use crate::journal::{CallFact, Observation, RequestFact, to_micros};
 
-/// Requests and calls that failed and have not succeeded since.
+/// API requests and CSI calls that failed and have not succeeded since.
 #[derive(Debug, Default)]
 pub(super) struct UnrecoveredErrors {
     open: HashMap<Attempt, OpenError>,
-    /// Journal time of the last recovery.
+    /// Journal time of the last recovery from an error.
     recovered_us: u64,
-    /// Journal time at which the last delay ends.
+    /// Journal time at which the last delay by a fault rule ends.
     delay_ends_us: u64,
 }
 
-/// Failures of the same request or call.
+/// Failures of one API request or CSI call that has not succeeded since.
 #[derive(Debug)]
 struct OpenError {
     /// Journal time of the last failure.
@@ -137,12 +137,12 @@ impl UnrecoveredErrors {
         }
     }
 
-    /// Journal time at which the last delay ends.
+    /// Journal time at which the last delay by a fault rule ends.
     pub(super) fn delay_ends_us(&self) -> u64 {
         self.delay_ends_us
     }
 
-    /// Journal time of the last recovery.
+    /// Journal time of the last recovery from an error.
     pub(super) fn recovered_us(&self) -> u64 {
         self.recovered_us
     }
@@ -153,11 +153,11 @@ impl UnrecoveredErrors {
     }
 }
 
-/// The effect of a fault rule on an attempt.
+/// The effect of a fault rule on a request or call.
 enum FaultImpact {
-    /// The attempt is delayed by this many microseconds.
+    /// The request or call is delayed by this many microseconds.
     Delayed(u64),
-    /// The attempt fails and must be retried.
+    /// The request or call fails and must be retried.
     Failed(Attempt),
     /// The watch ends and must be restarted.
     WatchEnded(Attempt),
@@ -165,7 +165,7 @@ enum FaultImpact {
 
 fn fault_impact(fault: &AppliedFault) -> FaultImpact {
     if let Some(delay) = fault.delay() {
-        return FaultImpact::Delayed(micros(delay));
+        return FaultImpact::Delayed(to_micros(delay));
     }
     let request = fault
         .verb
@@ -195,7 +195,7 @@ fn request_attempt(request: &RequestFact) -> Attempt {
     }
 }
 
-/// The attempt of a CSI call. GetCapacity calls are unidentified, because classes with equal parameters cause the same call.
+/// Identifies what a CSI call attempted. GetCapacity calls are unidentified, because classes with equal parameters cause equal calls.
 fn call_attempt(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),

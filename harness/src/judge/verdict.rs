@@ -3,7 +3,7 @@
 use crate::expectation::{Chain, DiffRow};
 use crate::journal::Exit;
 
-/// The verdict of a case.
+/// The verdict of a case: passed, failed or inconclusive.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// Every expectation of every step is met.
@@ -25,7 +25,7 @@ impl Verdict {
 }
 
 /// Why a case failed, with its explanation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Failure {
     /// Index of the failed step in the plan.
     pub step: usize,
@@ -50,13 +50,13 @@ pub struct Failure {
 /// Progress of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The step needs more facts.
+    /// The judge needs more facts to decide the step.
     Running {
         /// Whether all expectations hold, so that only the `Quiet` fact is missing.
         quiet: bool,
     },
     /// The step is done; the next step or the end of the case may follow.
     StepDone,
-    /// The case has failed; further facts do not change that.
+    /// The case has failed, whatever facts follow.
     Failed,
 }

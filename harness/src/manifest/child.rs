@@ -1,6 +1,6 @@
 //! A program under test as a child process: started without a shell, supervised, and stopped by SIGTERM followed by SIGKILL.
 //!
-//! The program leads its own process group. All of its descendants are killed with it.
+//! The program leads its own process group. All descendants of the program are killed with it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(super) struct Program {
     pub(super) role: Role,
     pub(super) start: CommandTemplate,
     pub(super) files: BTreeMap<String, Template>,
-    /// Command-line arguments by setting and value.
+    /// Command-line arguments that the program gets for a setting of the case, by setting and value.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
@@ -50,7 +50,7 @@ pub(super) struct Program {
     pub(super) objects: Arc<Objects>,
 }
 
-/// Executable, arguments and environment.
+/// Executable, arguments and environment of a program or sidecar.
 #[derive(Debug)]
 pub(super) struct CommandTemplate {
     pub(super) path: PathBuf,
@@ -75,7 +75,7 @@ pub(super) struct Metrics {
     pub(super) arguments: Vec<Template>,
 }
 
-/// Environment variables that are removed, so that a program does not connect to another cluster.
+/// Environment variables that the program does not inherit, because they could connect the program to another cluster.
 const REMOVED_ENV: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
 /// Maximum wait until a sidecar listens.
@@ -87,13 +87,13 @@ const PORTS: Range<u32> = 20_000..30_000;
 /// Interval between connection attempts to a process that does not listen yet.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum wait, after a program has exited by itself, for its sidecars to end and for its remaining output.
+/// Maximum wait, after a program has exited on its own, for its sidecars to end and for its remaining output.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Number of output lines that are reported for a program that exits by itself.
+/// Number of output lines that are reported for a program that exits on its own.
 const LAST_LINES: usize = 32;
 
-/// Runs one instance until it is cancelled or exits by itself. An exit by itself is always an error.
+/// Runs one instance of a program until the instance is cancelled or exits on its own, which is always an error.
 pub(super) async fn run(
     program: Arc<Program>,
     access: ProgramInputs,
@@ -124,12 +124,12 @@ pub(super) async fn run(
     };
     let grace = match ended {
         None => program.grace,
-        // A program exited by itself: a shorter grace period for the other processes, so that the exit is reported soon.
+        // A program exited on its own. A shorter grace period for its sidecars makes the harness report the exit soon.
         Some(_) => program.grace.min(EXIT_TIMEOUT),
     };
     // Ends the processes in reverse start order, because a process may need an earlier one until its own exit.
     for running in children.iter_mut().rev() {
-        running.group.end(&mut running.child, grace).await?;
+        running.group.terminate(&mut running.child, grace).await?;
     }
     join_all(
         children
@@ -177,8 +177,8 @@ impl Running {
         })
     }
 
-    /// Waits until the process accepts connections, has exited, or the timeout has expired. A timeout is no error here: the program that
-    /// needs the process will report one.
+    /// Waits until the process accepts connections, has exited, or the timeout has expired. A timeout is ignored: the program that needs
+    /// the process will report an error.
     async fn wait_until_listening(&mut self, address: &str) {
         let due = Instant::now() + LISTEN_TIMEOUT;
         while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
@@ -206,7 +206,7 @@ fn free_port() -> std::io::Result<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
     for _ in 0..count {
-        // Derived from the process id, so that concurrent runs on this host start at different ports of the range.
+        // The port is derived from the process id, so that concurrent runs on this host start at different ports of the range.
         let nth = NEXT
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(std::process::id().wrapping_mul(64));

@@ -41,43 +41,34 @@ struct File {
 /// Arguments for each value of a setting; the key `any` applies to every value.
 type ArgumentsByValue = BTreeMap<String, Vec<Spanned<String>>>;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct RoleFile {
-    #[serde(default)]
     argv: Vec<Spanned<String>>,
-    /// Driver only: socket of a driver that is already running, instead of `argv`.
+    /// Only for the role `driver`: socket of a driver that is already running, instead of `argv`.
     socket: Option<Spanned<String>>,
-    /// Driver only: names (of the driver, topology keys and so on) that cases must use.
+    /// Only for the role `driver`: names (of the driver, topology keys and so on) that cases must use.
     names: Option<Spanned<ExternalDriver>>,
-    #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
     /// Arguments that are added for a setting of the case: setting → value, or `any` → arguments.
-    #[serde(default)]
     settings: BTreeMap<String, Spanned<ArgumentsByValue>>,
     /// Files that the harness writes: name → content. `{files.name}` in an argument is the path of the file.
-    #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
     /// Metrics URL of the program, and the arguments that enable its metrics.
     metrics: Option<Spanned<MetricsFile>>,
     /// Grace period between SIGTERM and SIGKILL, such as `5s`.
     grace: Option<Spanned<String>>,
     /// Sidecars: processes that run beside the program, started before it.
-    #[serde(default)]
     processes: Vec<Spanned<ProcessFile>>,
     /// Names of ports that the harness chooses; used as `{ports.name}`.
-    #[serde(default)]
     ports: Vec<String>,
     /// Whether the program supports only the in-cluster configuration of pods, in `/var/run/secrets/kubernetes.io/serviceaccount`.
-    #[serde(default)]
     in_cluster: bool,
     /// API objects that must exist when the program starts.
-    #[serde(default)]
     objects: Vec<Spanned<ObjectsFile>>,
     /// Driver only: patches of API objects that set the storage of a case.
-    #[serde(default)]
     backend: Vec<Spanned<ChangeFile>>,
-    /// Driver only: whether the driver, as started by this manifest, provisions volumes.
+    /// Only for the role `driver`: whether the driver, as started by this manifest, provisions volumes.
     volumes: Option<Spanned<bool>>,
 }
 
@@ -295,7 +286,7 @@ impl Reader<'_> {
     fn program(&self, role: Role, spec: &Spanned<RoleFile>) -> Result<Program, ManifestError> {
         let file = &spec.value;
         let known: Vec<&str> = of_role(role).map(|setting| setting.name).collect();
-        let names = names(file, &known);
+        let names = placeholder_names(file, &known);
         let template = |text: &Spanned<String>, with_value: bool| {
             Template::parse(&text.value, &names, with_value).map_err(|message| self.error(text, message))
         };
@@ -423,7 +414,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why a file cannot be executed, and how to fix that; `None` if no problem is found.
+/// Why the operating system cannot execute a file, and what the user must change; `None` if no problem is found.
 fn exec_problem(path: &Path) -> Option<String> {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -442,8 +433,8 @@ fn exec_problem(path: &Path) -> Option<String> {
     }
 }
 
-/// Placeholders for the files, settings and ports of a program. Placeholders that every program has are not included.
-fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
+/// Names of placeholders for the files, settings and ports of a program. Omits placeholders that every program has.
+fn placeholder_names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     let files = file.files.keys().map(|name| format!("files.{name}"));
     let settings = settings.iter().map(|name| format!("settings.{name}"));
     let ports = file.ports.iter().map(|name| format!("ports.{name}"));

@@ -39,9 +39,9 @@ pub struct KnownFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailureRate {
-    /// Number of runs of the case, excluding inconclusive ones.
+    /// Number of observed runs of the case, excluding inconclusive ones.
     pub runs: u32,
-    /// Number of those runs that failed with the message of the entry.
+    /// Number of observed runs that failed with the message of the entry.
     pub failed: u32,
 }
 
@@ -60,7 +60,7 @@ impl TryFrom<String> for FailurePattern {
 /// Placeholder for a reason or an issue in a generated entry. A manifest that still contains the placeholder is invalid.
 pub const UNWRITTEN: &str = "TODO";
 
-/// Number of runs that is enough to measure how often a failure occurs.
+/// Number of runs of a case that is enough to measure how often an intermittent failure occurs.
 pub const ENOUGH_RUNS: u32 = 20;
 
 #[derive(Deserialize)]
@@ -76,7 +76,7 @@ pub(super) struct KnownFile {
     sometimes: Option<Spanned<FailureRate>>,
 }
 
-/// Position and message of an error in an entry.
+/// Position and message of an error in a known failure of a manifest.
 pub(super) type EntryError = (Location, String);
 
 impl KnownFailure {
@@ -85,7 +85,7 @@ impl KnownFailure {
         self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
     }
 
-    /// Whether the entry applies to a case.
+    /// Whether the known failure applies to the case with this id.
     pub fn covers(&self, case: &str) -> bool {
         let rest = case.strip_prefix(self.case.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -93,7 +93,7 @@ impl KnownFailure {
 }
 
 impl FailurePattern {
-    /// Parses a pattern. Returns an error for patterns that would match almost any message.
+    /// Parses the pattern of a failure message. Returns an error for patterns that would match almost any message.
     pub fn parse(text: &str) -> Result<Self, String> {
         /// Minimum number of letters and digits in a pattern: shorter patterns match too many messages.
         const LETTERS_MIN: usize = 8;
@@ -106,7 +106,7 @@ impl FailurePattern {
         Ok(FailurePattern(renamed::with_current_rules(text.trim())))
     }
 
-    /// Whether the text contains the parts of the pattern between `*`, in the same order.
+    /// Whether the failure message contains the parts of the pattern between `*`, in this order.
     pub fn matches(&self, text: &str) -> bool {
         let mut rest = text;
         self.0.split('*').map(str::trim).all(|part| {
@@ -124,7 +124,7 @@ impl fmt::Display for FailurePattern {
 }
 
 impl KnownFile {
-    /// Validates an entry for a version of the program. `position` formats a location in the file.
+    /// Validates an entry for a version of the program. `position` formats a location in the manifest.
     pub(super) fn check(
         self,
         version: &str,
@@ -183,7 +183,7 @@ impl FailureRate {
     }
 }
 
-/// Whether a version is in at least one of the ranges. True if there are no ranges.
+/// Whether a program version is in at least one of the version ranges. True if there are no ranges.
 fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryError> {
     let Some(first) = ranges.first() else {
         return Ok(true);
@@ -210,13 +210,13 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryErr
     Ok(is_in_range)
 }
 
-/// Parses a version; a leading `v` is allowed.
+/// Parses the version of a program; a leading `v` is allowed.
 pub fn parse_version(text: &str) -> Option<Version> {
     let text = text.trim();
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
-/// Parses a version range. A full version matches only itself; `1.2` matches every 1.2.x.
+/// Parses a range of program versions. A full version matches only itself; `1.2` matches every 1.2.x.
 fn parse_range(text: &str) -> Option<VersionReq> {
     let comparators = text.split(',').map(|part| {
         let part = part.trim();

@@ -37,7 +37,7 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 "#;
 
-/// The pipe to the shell; `None` if the host has no shell. Then the programs survive if this process is killed.
+/// The pipe to the shell that kills the programs. `None` if the host has no shell; programs then survive a killed harness.
 static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
     let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
@@ -45,7 +45,7 @@ static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // If another run started this process as a program under test, the other run must not kill the shell by its mark.
     command.env_remove(mark::NAME);
-    // In its own process group, the shell does not receive Ctrl-C.
+    // In its own process group, the shell does not receive the SIGINT of Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn().ok()?;
     shell.stdin.take().map(Mutex::new)
@@ -57,7 +57,7 @@ pub(super) fn start() {
     LazyLock::force(&SHELL);
 }
 
-/// Registers a process group, which is then killed when this process ends.
+/// Registers a process group, which the shell kills when this process ends.
 pub(super) fn register(group: Pid) {
     send("hold", group);
 }
@@ -67,7 +67,7 @@ pub(super) fn unregister(group: Pid) {
     send("free", group);
 }
 
-/// Sends a line to the shell. Does nothing if the shell has exited.
+/// Sends a command about a process group to the shell. Does nothing if the shell has exited.
 fn send(what: &str, group: Pid) {
     if let Some(pipe) = SHELL.as_ref() {
         let line = format!("{what} {}\n", group.as_raw_nonzero());

@@ -12,19 +12,19 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Environment variable that marks a program and its descendants.
 pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
 
-/// Prefix of all marks that this process creates. Random, so that no other process uses it.
+/// Prefix of all marks that this process creates. Random, so that no other process uses the prefix.
 pub(super) static OF_THIS_PROCESS: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
 
-/// A new mark for one program.
+/// A new value of the environment variable [`NAME`] for one program.
 pub(super) fn new_mark() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}{number}", *OF_THIS_PROCESS)
 }
 
-/// Kills the processes with this mark. Returns whether there were any: a killed process may have started another one, so the caller repeats
-/// the call.
+/// Kills the processes with this mark. Returns whether there were any. A killed process may have started another process, so the caller
+/// repeats the call.
 pub(super) fn kill_marked(value: &str) -> bool {
     let entry = format!("{NAME}={value}");
     let is_marked = |process: &Path| {

@@ -26,7 +26,7 @@ pub use known::{ENOUGH_RUNS, FailurePattern, FailureRate, KnownFailure, UNWRITTE
 /// Placeholders that the texts of a manifest may contain, with their descriptions.
 pub use template::NAMES as PLACEHOLDERS;
 
-/// The programs under test.
+/// The programs under test, as defined by a manifest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     /// Name of the programs in reports.
@@ -43,7 +43,7 @@ pub struct Manifest {
     known: Vec<KnownFailure>,
     driver: Option<DriverUnderTest>,
     programs: Vec<(Role, Arc<Program>)>,
-    /// Path of the manifest, as the user spelled it, and its text.
+    /// Path of the manifest, as the user spelled it, and the text of the manifest.
     source: String,
     text: String,
 }
@@ -63,10 +63,10 @@ struct DriverUnderTest {
 /// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// The content is invalid.
+    /// The content of the manifest is invalid.
     #[error(transparent)]
     File(#[from] ScenarioError),
-    /// The file cannot be read.
+    /// The manifest cannot be read.
     #[error("{path}: {source}; name a manifest of the programs to test")]
     Unreadable {
         /// Path of the manifest.
@@ -83,14 +83,14 @@ pub enum ManifestError {
         role: &'static str,
         /// The program as named in the manifest.
         program: String,
-        /// Reason and remedy.
+        /// Reason why the program cannot be executed, and the remedy.
         why: String,
     },
 }
 
 impl DriverUnderTest {
-    /// Whether a case runs with this driver: true for cases about drivers, and for cases whose storage can be set in the driver.
-    fn runs(&self, plan: &Plan) -> bool {
+    /// Whether a case runs with this driver: true for cases about drivers, and for cases whose storage the driver accepts.
+    fn can_run(&self, plan: &Plan) -> bool {
         plan.roles.contains(&Role::Driver) || plan.has_storage() && self.replacement_problem(plan).is_none()
     }
 
@@ -99,7 +99,7 @@ impl DriverUnderTest {
         resolve(&case.with_driver(&self.names)?)
     }
 
-    /// Why this driver cannot replace the built-in driver in a case; `None` if it can.
+    /// Why this driver cannot replace the built-in driver in a case; `None` if it can replace the built-in driver.
     fn replacement_problem(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| {
             Some(format!(
@@ -136,11 +136,11 @@ impl DriverUnderTest {
                     .to_owned(),
             );
         }
-        self.problem(plan)
+        self.incompatibility(plan)
     }
 
-    /// Why a case cannot run with this driver, whatever storage the case sets; `None` if it can.
-    fn problem(&self, plan: &Plan) -> Option<String> {
+    /// Why a case cannot run with this driver, whatever storage the case sets; `None` if the case can run.
+    fn incompatibility(&self, plan: &Plan) -> Option<String> {
         if !self.provisions_volumes && plan.needs_create_volume() {
             return Some(
                 "the case provisions volumes, which the driver as started does not (`volumes: false`)"
@@ -154,7 +154,7 @@ impl DriverUnderTest {
         ))
     }
 
-    /// Why this driver skips a case; `None` if it runs the case.
+    /// Why the harness does not run a case with this driver; `None` if the case runs.
     fn skip_reason(&self, plan: &Plan) -> Option<String> {
         let sets = match self.names.accepts_backend {
             true => plan.unsupported_settings_besides_storage(),
@@ -178,7 +178,7 @@ impl DriverUnderTest {
                     .to_owned(),
             );
         }
-        self.problem(plan)
+        self.incompatibility(plan)
     }
 }
 
@@ -199,7 +199,7 @@ impl Manifest {
         })
     }
 
-    /// Socket of a driver that is already running; `None` if the harness starts the driver, or the manifest has none.
+    /// Socket of a driver that is already running; `None` if the harness starts the driver, or the manifest has no driver.
     pub fn driver_socket(&self) -> Option<&Path> {
         let socket = self.driver.as_ref()?.socket.as_ref()?;
         Some(&socket.path)
@@ -233,15 +233,15 @@ impl Manifest {
     /// Returns an error if the case uses topology that the driver does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
-            Some(driver) if driver.runs(plan) => driver.adapt(plan),
+            Some(driver) if driver.can_run(plan) => driver.adapt(plan),
             _ => Ok(plan.clone()),
         }
     }
 
-    /// Why the programs of the manifest skip a case; `None` if they run it.
+    /// Why the harness does not run a case with the programs of the manifest; `None` if the case runs.
     pub fn skip_reason(&self, plan: &Plan) -> Option<String> {
         let driver = self.driver.as_ref();
-        let is_for_the_driver = driver.is_some_and(|driver| driver.runs(plan));
+        let is_for_the_driver = driver.is_some_and(|driver| driver.can_run(plan));
         if !is_for_the_driver && !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
             let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
             if let (["driver"], Some(driver), true) = (

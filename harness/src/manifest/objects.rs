@@ -15,18 +15,18 @@ use crate::driver_state::{NodeStorage, ObjectPatch, ProgramObjects};
 use crate::scenario::{ScenarioError, Spanned, yaml_error};
 use crate::text::read_text_file;
 
-/// Placeholders that objects may contain.
+/// Placeholders that API objects in a manifest may contain.
 const OF_NODE: [&str; 1] = ["node"];
-/// Placeholders that patches may contain.
+/// Placeholders that patches in a manifest may contain.
 const OF_CHANGE: [&str; 3] = ["node", "available", "maximum"];
 
-/// Objects that exist before the program starts, from a file or inline.
+/// API objects in a manifest that exist before the program starts, from a file or inline.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ObjectsFile {
     /// A file or a folder of files, relative to the manifest.
     file: Option<Spanned<String>>,
-    /// Inline YAML documents. If they contain `{node}`, they are created once per node.
+    /// Inline YAML documents. Documents that contain `{node}` are created once per node.
     text: Option<Spanned<String>>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct ChangeFile {
     patch: Spanned<String>,
 }
 
-/// The validated objects of a role.
+/// The validated API objects and patches of a role.
 #[derive(Debug)]
 pub(super) struct Objects {
     objects: Vec<ObjectTexts>,
@@ -52,9 +52,9 @@ pub(super) struct Objects {
 
 #[derive(Debug)]
 enum ObjectTexts {
-    /// Objects that were read from a file.
+    /// API objects that were read from a file.
     FromFile(Vec<Value>),
-    /// Inline documents that contain placeholders.
+    /// Inline YAML documents that contain placeholders.
     Inline(Template),
 }
 
@@ -68,7 +68,7 @@ struct PatchTemplate {
     patch: Template,
 }
 
-/// Creates an error for a position in the manifest.
+/// A function that creates an error for a position in the manifest.
 pub(super) type ErrorAt<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
@@ -95,7 +95,9 @@ impl Objects {
                 }
             }
         }
-        let changes = changes.iter().map(|spec| change(&spec.value, error_at));
+        let changes = changes
+            .iter()
+            .map(|spec| parse_patch_template(&spec.value, error_at));
         Ok(Objects {
             objects: read,
             changes: changes.collect::<Result<_, _>>()?,
@@ -154,7 +156,7 @@ impl ProgramObjects for Objects {
             Ok(ObjectPatch {
                 at: at.name(&change.name.fill(&values)),
                 subresource: change.subresource.clone(),
-                patch: patch(&change.patch.fill(&values))?,
+                patch: parse_merge_patch(&change.patch.fill(&values))?,
             })
         });
         changes.collect()
@@ -171,7 +173,7 @@ fn placeholder_values(node: &str, storage: NodeStorage) -> BTreeMap<String, Stri
     .into()
 }
 
-/// Reads the objects of a file, or of all files of a folder, sorted by file name.
+/// Reads the API objects of a file, or of all files of a folder, sorted by file name.
 fn read_files(
     folder: &Path,
     file: &Spanned<String>,
@@ -211,16 +213,17 @@ fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn parse_inline(text: &Spanned<String>, error_at: ErrorAt<'_>) -> Result<ObjectTexts, ScenarioError> {
-    let template =
-        Template::with_names(&text.value, &OF_NODE).map_err(|message| error_at(text.defined, message))?;
+    let template = Template::parse_with_known_names(&text.value, &OF_NODE)
+        .map_err(|message| error_at(text.defined, message))?;
     let sample = template.fill(&placeholder_values("n1", NodeStorage::default()));
     parse_objects(&sample).map_err(|message| error_at(text.defined, message))?;
     Ok(ObjectTexts::Inline(template))
 }
 
-fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<PatchTemplate, ScenarioError> {
+fn parse_patch_template(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<PatchTemplate, ScenarioError> {
     let template = |text: &Spanned<String>, names: &[&str]| {
-        Template::with_names(&text.value, names).map_err(|message| error_at(text.defined, message))
+        Template::parse_with_known_names(&text.value, names)
+            .map_err(|message| error_at(text.defined, message))
     };
     let patch_text = template(&file.patch, &OF_CHANGE)?;
     if !patch_text.contains("available") {
@@ -229,7 +232,7 @@ fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<PatchTemplate, Sce
         return Err(error_at(file.patch.defined, message.to_owned()));
     }
     let sample = patch_text.fill(&placeholder_values("n1", NodeStorage::default()));
-    patch(&sample).map_err(|message| error_at(file.patch.defined, message))?;
+    parse_merge_patch(&sample).map_err(|message| error_at(file.patch.defined, message))?;
     let (plural, group) = file
         .resource
         .value
@@ -249,7 +252,7 @@ fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<PatchTemplate, Sce
     })
 }
 
-/// Parses a text as API objects, which must have apiVersion, kind and name.
+/// Parses a YAML text as API objects, which must have apiVersion, kind and name.
 fn parse_objects(text: &str) -> Result<Vec<Value>, String> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| describe_error(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
@@ -265,8 +268,8 @@ fn parse_objects(text: &str) -> Result<Vec<Value>, String> {
     Ok(objects)
 }
 
-/// Parses a text as a JSON merge patch.
-fn patch(text: &str) -> Result<Value, String> {
+/// Parses a YAML text as a JSON merge patch.
+fn parse_merge_patch(text: &str) -> Result<Value, String> {
     let patch: Value = serde_saphyr::from_str(text).map_err(|error| describe_error(text, &error))?;
     match patch.is_object() {
         true => Ok(patch),
@@ -274,7 +277,7 @@ fn patch(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Formats an error in a text embedded in the manifest. Line 1 is the first line of the embedded text.
+/// Formats an error in a YAML text embedded in the manifest. Line 1 is the first line of the embedded text.
 fn describe_error(text: &str, error: &serde_saphyr::Error) -> String {
     match yaml_error(text, error) {
         (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),

@@ -44,7 +44,7 @@ pub(super) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// The command that runs a program with the folder mounted at its path in pods. Users other than root need a kernel with user namespaces.
+/// The command that runs a program with the service account folder mounted. Users other than root need a kernel with user namespaces.
 pub(super) fn command(program: &Path, account: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");

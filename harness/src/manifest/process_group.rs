@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 use super::{lifeline, mark};
 
-/// Interval between checks whether a group still exists: the operating system sends no notification when its last process ends.
+/// Interval between checks whether a group still exists: the operating system sends no notification when the group's last process ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum number of rounds in which processes outside the group are killed. Several rounds are needed because a process may start others
-/// before it is killed.
+/// Maximum number of rounds in which processes outside the group are killed. Several rounds are needed because a process may start
+/// another process before it is killed.
 const ROUNDS: usize = 100;
 
-/// The process group of a program, and marked processes that have left the group. All are killed when the value is dropped.
+/// The process group of a program, and marked processes that have left the group. All these processes are killed on drop.
 pub(super) struct ProcessGroup {
     group: Option<Pid>,
     mark: String,
@@ -32,8 +32,8 @@ impl ProcessGroup {
         ProcessGroup { group, mark }
     }
 
-    /// Sends SIGTERM to all processes, and after `grace` SIGKILL to those that still run.
-    pub(super) async fn end(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
+    /// Sends SIGTERM to all processes, and after `grace` SIGKILL to the processes that still run.
+    pub(super) async fn terminate(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
         let due = Instant::now() + grace;
         self.signal(Signal::TERM);
         // The leader must be reaped, otherwise its zombie would keep the group in existence.
@@ -57,7 +57,7 @@ impl ProcessGroup {
         Ok(())
     }
 
-    /// Unregisters the group after it has ended.
+    /// Unregisters the process group from the shell after the group has ended.
     fn unregister(&mut self) {
         if let Some(group) = self.group.take() {
             lifeline::unregister(group);
@@ -69,7 +69,7 @@ impl ProcessGroup {
             .is_some_and(|group| test_kill_process_group(group).is_ok())
     }
 
-    /// Sends a signal to the group. Errors are ignored, because the group may have ended.
+    /// Sends a signal to the process group. Errors are ignored, because the group may have ended.
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             kill_process_group(group, signal).ok();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::renamed;
 
-/// Placeholders that every text of a program may contain, with their descriptions.
+/// Placeholders that the arguments, environment and files of every program may contain, with their descriptions.
 pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
@@ -45,7 +45,7 @@ fn current_spelling(name: &str) -> String {
     }
 }
 
-/// A text with placeholders.
+/// A text of a manifest with placeholders such as `{kubeconfig}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template(Vec<Part>);
 
@@ -66,11 +66,11 @@ impl Template {
             .chain(more.iter().map(String::as_str))
             .chain(value)
             .collect();
-        Self::with_names(text, &known)
+        Self::parse_with_known_names(text, &known)
     }
 
-    /// Parses the placeholders of a text, of which only those in `known` are allowed.
-    pub(super) fn with_names(text: &str, known: &[&str]) -> Result<Self, String> {
+    /// Parses the placeholders of a text. Returns an error for placeholders that are not in `known`.
+    pub(super) fn parse_with_known_names(text: &str, known: &[&str]) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some(open) = rest.find('{') {
@@ -79,7 +79,7 @@ impl Template {
             match end {
                 Some(end) if end > 0 && after[end..].starts_with('}') => {
                     let name = &current_spelling(&after[..end]);
-                    check(name, known)?;
+                    check_placeholder(name, known)?;
                     parts.push(Part::Text(rest[..open].to_owned()));
                     parts.push(Part::Name(name.to_owned()));
                     rest = &after[end + 1..];
@@ -109,11 +109,11 @@ impl Template {
     }
 }
 
-fn check(name: &str, known: &[&str]) -> Result<(), String> {
+fn check_placeholder(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
         return Ok(());
     }
-    // A name with a dot must be an entry of the role's `files` or `ports`.
+    // A placeholder with a dot must name an entry of the role's `files` or `ports`.
     let declared = match name.split_once('.') {
         Some((list @ ("files" | "ports"), entry)) => format!("add `{entry}` to the role's `{list}`, or "),
         _ => String::new(),

@@ -8,14 +8,13 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
 use super::Network;
+use crate::system::BoxError;
 
 /// Maximum size of a response, in bytes.
 const RESPONSE_MAX: usize = 16 << 20;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-
 impl Network {
-    /// Sends a GET request and returns the response body. The error is a message.
+    /// Sends a GET request and returns the response body. The error is the text of an error message.
     pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
         if url.starts_with("https://") {
             return get_over_tls(url).await.map_err(|error| error.to_string());
@@ -47,7 +46,7 @@ impl Network {
 }
 
 /// Requests an HTTPS URL without verifying the certificate, because Kubernetes components serve metrics with self-signed certificates.
-async fn get_over_tls(url: &str) -> Result<String, Failure> {
+async fn get_over_tls(url: &str) -> Result<String, BoxError> {
     let url: Uri = url.parse()?;
     let path = url.path().to_owned();
     let mut config = kube::Config::new(url);

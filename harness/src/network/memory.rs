@@ -1,4 +1,4 @@
-//! An in-memory network: names and their listeners.
+//! An in-memory network: socket names and the listeners of each name.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,13 +15,13 @@ use tokio::sync::mpsc;
 /// Buffer size per direction in bytes, similar to that of a socket.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// An in-memory network. All clones share the same listeners.
+/// An in-memory network. All clones share the listeners.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Names>>);
 
 #[derive(Debug, Default)]
 struct Names {
-    /// Number of names and listeners created so far; makes the next name or listener unique.
+    /// Number of names and listeners created so far, from which the next name or listener gets a unique number.
     count: u64,
     listeners: BTreeMap<String, Listener>,
 }
@@ -33,7 +33,7 @@ struct Listener {
 }
 
 impl Memory {
-    /// Connects to the listener of a name. Returns `ConnectionRefused` if the name has no listener.
+    /// Connects to the in-memory listener of a name. Returns `ConnectionRefused` if the name has no listener.
     pub(super) fn connect(&self, name: &str) -> io::Result<DuplexStream> {
         let (client, server) = tokio::io::duplex(BUFFER_BYTES);
         let names = self.0.lock();
@@ -48,28 +48,28 @@ impl Memory {
         Ok(client)
     }
 
-    /// A unique folder name.
+    /// A folder name that is unique in the in-memory network.
     pub(super) fn folder(&self) -> PathBuf {
         let mut names = self.0.lock();
         names.count += 1;
         format!("/memory/{}", names.count).into()
     }
 
-    /// A new name, on which nothing listens yet.
+    /// A new name in the in-memory network, on which nothing listens yet.
     pub(super) fn free_name(&self) -> String {
         let mut names = self.0.lock();
         names.count += 1;
         format!("memory:{}", names.count)
     }
 
-    /// Listens on a new name. Returns the name and the incoming connections.
+    /// Listens on a new name of the in-memory network. Returns the name and the incoming connections.
     pub(super) fn listen_on_free_name(&self) -> (String, Incoming) {
         let name = self.free_name();
         let incoming = self.listen(&name);
         (name, incoming)
     }
 
-    /// Listens on a name until the returned value is dropped. Replaces an earlier listener of the name.
+    /// Listens on a name of the in-memory network until the returned value is dropped. Replaces an earlier listener of the name.
     pub(crate) fn listen(&self, name: impl AsRef<Path>) -> Incoming {
         let name = name.as_ref().display().to_string();
         let (streams, accepted) = mpsc::unbounded_channel();
@@ -86,7 +86,7 @@ impl Memory {
     }
 }
 
-/// Incoming connections of a name.
+/// Incoming connections of a name in the in-memory network.
 #[derive(Debug)]
 pub struct Incoming {
     network: Memory,
@@ -106,7 +106,7 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // If another listener has replaced this one under the same name, the other listener stays registered.
+        // If another listener has replaced this listener under its name, the other listener stays registered.
         if names
             .listeners
             .get(&self.name)

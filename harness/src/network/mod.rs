@@ -30,7 +30,7 @@ pub enum Network {
     /// TCP on the loopback interface, and Unix sockets.
     #[default]
     Host,
-    /// In-memory streams, which no other process can reach.
+    /// In-memory streams, to which no other process can connect.
     Memory(Memory),
 }
 
@@ -48,7 +48,7 @@ impl Network {
         }
     }
 
-    /// The connector for HTTP clients.
+    /// The connector with which HTTP clients open connections in this network.
     pub fn http(&self) -> HttpConnector {
         HttpConnector::new(self.clone())
     }

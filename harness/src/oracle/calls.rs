@@ -69,7 +69,7 @@ impl Oracle<'_> {
         events
     }
 
-    /// The client that made a CSI call.
+    /// The program or other client that made a CSI call.
     fn caller(&self, call: &CallFact) -> Actor {
         match call.code.as_str() {
             _ if self.is_harness_calling => Actor::User,
@@ -121,7 +121,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// The result of a CreateVolume call.
+    /// The specification's result of a CreateVolume call, derived from the gRPC code and the response.
     fn outcome(&self, call: &CallFact) -> CreateVolumeResult {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => CreateVolumeResult::Created {
@@ -133,7 +133,7 @@ impl Oracle<'_> {
                 is_received: call.has_received_response(),
             },
             ("RESOURCE_EXHAUSTED", _) => CreateVolumeResult::Exhausted,
-            // CSI spec: after these codes, the driver may still be creating the volume.
+            // CSI spec: after these gRPC codes, the driver may still be creating the volume.
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => {
                 CreateVolumeResult::Unknown
             }
@@ -145,7 +145,7 @@ impl Oracle<'_> {
     }
 }
 
-/// Whether two GetCapacity results are equal. All errors count as equal.
+/// Whether two GetCapacity results are equal. All gRPC errors count as equal.
 pub(super) fn is_same(one: &CapacityResponse, other: &CapacityResponse) -> bool {
     match (one, other) {
         (CapacityResponse::Error { .. }, CapacityResponse::Error { .. }) => true,

@@ -1,6 +1,6 @@
 //! What the specification requires of objects and pods, in the form of explicit `capacities` and `placement` expectations.
 //!
-//! If the KEPs allow several results and the actual result is one of them, it is the required one.
+//! If the KEPs allow several results and the actual result is one of them, the actual result is the required one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use capacity_spec::objects::{self, DesiredObjects, DesiredState};
 use capacity_spec::placement::{Decision, IndexedWorld};
 use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
 use capacity_spec::{Unspecified, Violation, World, rules, violation};
-use capacity_types::{Arithmetic, CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity, Segment};
+use capacity_types::{ByteConversion, CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity, Segment};
 use serde_json::{Value, json};
 
 use super::Oracle;
@@ -17,10 +17,10 @@ use crate::journal::{Fact, Observation};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// The objects and nodes that the specification requires at the end of a step.
+/// The CSIStorageCapacity objects and pod assignments that the specification requires at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequiredState {
-    /// The required objects of the publisher, in the form of `capacities`. None if rows cannot express them.
+    /// The required CSIStorageCapacity objects of the publisher, in the form of `capacities`. None if rows cannot express them.
     pub capacities: Option<Rows>,
     /// The required nodes of pods, in the form of `placement`. Omits pods that wait for their volumes.
     pub placement: BTreeMap<String, ExpectedNode>,
@@ -47,7 +47,7 @@ impl RequiredState {
     }
 }
 
-/// A row in the format of case files.
+/// Converts an expected published capacity to the format of case files.
 fn json_of_row(row: Row) -> Value {
     match row {
         Row::Nothing => "nothing".into(),
@@ -71,7 +71,7 @@ fn json_of_placement(placement: &ExpectedNode) -> Value {
     }
 }
 
-/// The requirements at the end of each step that has started in the journal.
+/// The required objects and pod assignments at the end of each step that has started in the journal.
 pub fn required_states(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<RequiredState> {
     let mut oracle = Oracle::new(plan);
     let mut all = Vec::new();
@@ -88,7 +88,7 @@ pub fn required_states(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Ve
 }
 
 impl Oracle<'_> {
-    /// The requirements if all programs became idle now.
+    /// The objects and pod assignments that would be required if all programs became idle now.
     pub(crate) fn required_state(&self) -> RequiredState {
         RequiredState {
             capacities: self.required_rows(),
@@ -157,7 +157,7 @@ fn placement_on(nodes: impl Iterator<Item = String>) -> ExpectedNode {
     }
 }
 
-/// The existing objects, with objects that violate the specification replaced by correct ones.
+/// The existing CSIStorageCapacity objects, with correct objects in place of those that violate the specification.
 fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
     let mut right = stored.clone();
     let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
@@ -175,7 +175,7 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            // These violations are not about CSIStorageCapacity objects.
+            // Violations of these subjects are not about CSIStorageCapacity objects.
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)
@@ -202,14 +202,14 @@ fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
 }
 
 fn row(object: &CapacityObject) -> Row {
-    let bytes = |quantity: Option<Quantity>| quantity.map(|it| it.bytes(Arithmetic::Exact));
+    let bytes = |quantity: Option<Quantity>| quantity.map(|it| it.bytes(ByteConversion::Exact));
     Row::Values(CapacityValues {
         capacity: bytes(object.capacity),
         maximum: bytes(object.maximum),
     })
 }
 
-/// Whether the driver reports no capacity. Then both an object with capacity 0 and no object are correct.
+/// Whether the driver reports no capacity. If so, both an object with capacity 0 and no object are correct.
 fn has_no_capacity(state: &DesiredState) -> bool {
     state.unspecified() == Some(Unspecified::ZeroOrAbsent)
 }

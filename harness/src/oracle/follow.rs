@@ -22,7 +22,7 @@ use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
 impl<'p> Oracle<'p> {
-    /// The events of the specification for a fact.
+    /// Converts a journal fact into events of the specification.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
             Observation::StepStarted(mark) => {
@@ -168,7 +168,7 @@ impl<'p> Oracle<'p> {
         expected_calls
     }
 
-    /// Events for a change. Includes changed GetCapacity results if the change affects which GetCapacity calls publishers make.
+    /// Events for a change of the cluster state. Includes changed GetCapacity results if the change affects the expected calls.
     pub(super) fn change_events(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
             self.apply_api_change(api);
@@ -180,12 +180,12 @@ impl<'p> Oracle<'p> {
         if !changes_calls {
             return vec![Event::Changed(change)];
         }
-        // The change must be applied first, because it determines which calls are expected.
+        // The change must be applied first, because it determines which GetCapacity calls are expected.
         self.monitor.observe(Event::Changed(change));
         self.capacity_changes_and_failures()
     }
 
-    /// Events for GetCapacity results that differ from the last known ones.
+    /// Events for GetCapacity results that differ from the results that the specification last received.
     pub(super) fn capacity_changes(&self) -> Vec<Event> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let known = world.drivers.get(driver).cloned().unwrap_or_default();
@@ -344,7 +344,7 @@ impl<'p> Oracle<'p> {
         claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
     }
 
-    /// Records the nodes that the specification allows for a pod now. `replace`: whether to replace an earlier record.
+    /// Records the nodes that the specification currently allows for a pod. `replace`: whether to replace an earlier record.
     fn record_allowed_nodes(&mut self, pod: &NamespacedName, replace: bool) {
         if replace || !self.allowed.contains_key(pod) {
             let decision = IndexedWorld::new(self.world()).decide(pod);
@@ -410,12 +410,12 @@ fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     event.into_iter().collect()
 }
 
-/// The change of the specification's cluster state. None if the specification does not use the resource.
+/// Converts an object change to a change of the specification's cluster state. None if the specification does not use the resource.
 pub(crate) fn change(commit: &CommitFact) -> Option<Change> {
     let namespace = commit.namespace.as_deref().unwrap_or_default();
     match commit.change {
         Committed::Deleted => Change::of_deletion(&commit.resource, namespace, &commit.name),
-        // Cannot fail: the API server accepts only objects that can be parsed.
+        // Parsing cannot fail, because the API server accepts only objects that can be parsed.
         Committed::Added | Committed::Modified => Change::of_object(&commit.resource, &*commit.object)
             .ok()
             .flatten(),

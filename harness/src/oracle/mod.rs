@@ -33,7 +33,7 @@ use capacity_spec::{Subject, Violation, World, metrics, placement, settings};
 use fake_apiserver::Effect as FaultEffect;
 use fake_csi::Method;
 
-use crate::journal::{Fact, Observation, micros};
+use crate::journal::{Fact, Observation, to_micros};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 use observed_revisions::ObservedRevisions;
@@ -77,7 +77,7 @@ pub(crate) struct Oracle<'p> {
     /// Journal time of the last fact, and (`changed_us`) of the last fact that changes the requirements of the specification.
     now_us: u64,
     changed_us: u64,
-    /// Cached result of `is_settled`. Facts that may change the result reset it.
+    /// Cached result of `is_settled`. Facts that may change the result clear the cache.
     is_settled: OnceLock<bool>,
 }
 
@@ -91,7 +91,7 @@ impl<'p> Oracle<'p> {
             .into_iter()
             .for_each(|it| world.apply(it));
         let mut monitor = Monitor::new(world);
-        // Returns no violations, because a request of the case never violates a rule.
+        // `observe` returns no violations here, because a request of the case never violates a rule.
         monitor.observe(Event::UserRequested(orders::initial_requests(plan)));
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
@@ -112,7 +112,7 @@ impl<'p> Oracle<'p> {
             allowed: BTreeMap::new(),
             deselected: BTreeSet::new(),
             has_stale_reads: plan.actions().any(is_stale),
-            longest_delay_us: micros(plan.longest_delay()),
+            longest_delay_us: to_micros(plan.longest_delay()),
             delays_responses: plan.delays_responses(),
             now_us: 0,
             changed_us: 0,
@@ -177,7 +177,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether no rule would be violated if the cluster became quiet now. Cached, because publishers poll often without changing anything.
+    /// Whether no rule would be violated if the cluster became quiet now. The result is cached, because publishers poll often.
     pub(crate) fn is_settled(&self) -> bool {
         *self
             .is_settled
@@ -195,7 +195,7 @@ impl<'p> Oracle<'p> {
             violations.extend(pending.filter(|it| !self.is_retried(&it.subject)));
         }
         let has_replicas = self.plan.publisher.replicas.is_some();
-        // None with several replicas, because it is unknown which one leads.
+        // None if there are several replicas, because it is unknown which replica leads.
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
         let readings = self.program_metrics.readings_with_activity(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
@@ -229,7 +229,7 @@ impl<'p> Oracle<'p> {
             && world.publishers.iter().any(must_call)
     }
 
-    /// Whether the subject is a pod that the scheduler keeps retrying.
+    /// Whether the subject of a violation is a pod that the scheduler keeps retrying.
     fn is_retried(&self, subject: &Subject) -> bool {
         matches!(subject, Subject::Pod(pod) if self.deselected.contains(pod))
     }

@@ -14,18 +14,18 @@ use crate::scenario::Role;
 /// Resources whose objects affect the scheduler's decisions.
 const SCHEDULER_RESOURCES: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
-/// Resources whose objects affect a central publisher. It need not watch the CSIStorageCapacity objects of other clients.
+/// Resources whose objects affect a central publisher, which need not watch the CSIStorageCapacity objects of other clients.
 const PUBLISHER_RESOURCES: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
 /// Resources that affect a distributed publisher. It need watch neither other nodes nor the CSIStorageCapacity objects of other clients.
 const NODE_PUBLISHER_RESOURCES: [&str; 1] = ["storageclasses"];
 
-/// The served API version of CSIStorageCapacity with this `group/version`. None if the version is unknown.
+/// The constant for an API version of CSIStorageCapacity such as `storage.k8s.io/v1`. None if the version is unknown.
 fn known_version(text: &str) -> Option<&'static str> {
     let version = text.rsplit('/').next();
     VERSIONS.into_iter().find(|known| version == Some(known))
 }
 
-/// Revisions by resource.
+/// A revision (resourceVersion) for each resource.
 type Revisions = BTreeMap<Arc<str>, u64>;
 
 /// The last committed revision of each resource, and the last revision that each program has received.
@@ -35,14 +35,14 @@ pub(super) struct ObservedRevisions {
     committed: Revisions,
     /// Whether each publisher publishes for its own node only. If not, the suffix of a publisher's client name is a replica number.
     is_distributed: bool,
-    /// The last received revisions by client. Contains only resources that the client has listed, or received events of, since its start.
+    /// The last received revisions by client. Contains only resources of which the client has received a list or events since its start.
     observed: BTreeMap<Arc<str>, Revisions>,
     /// The API version in which a client last listed CSIStorageCapacity objects.
     versions: BTreeMap<Arc<str>, &'static str>,
 }
 
 impl ObservedRevisions {
-    /// The state before any program has read an object. `is_distributed`: whether each publisher publishes for its own node only.
+    /// The state before any program has received an object. `is_distributed`: whether each publisher publishes for its own node only.
     pub(super) fn new(is_distributed: bool) -> Self {
         ObservedRevisions {
             is_distributed,
@@ -96,7 +96,7 @@ impl ObservedRevisions {
         }
     }
 
-    /// Marks a resource as not received by any client. Needed when the server starts to serve another field, as this causes no commit.
+    /// Marks a resource as not received by any client. Called when the server starts to serve another field, which causes no commit.
     pub(super) fn mark_unread(&mut self, resource: &str) {
         let known = self
             .observed
@@ -111,7 +111,7 @@ impl ObservedRevisions {
         known.any(|(resource, observed)| self.changed_after(resource, *observed))
     }
 
-    /// Whether the resource was changed after this revision.
+    /// Whether the resource was changed after the revision `observed`.
     fn changed_after(&self, resource: &str, observed: u64) -> bool {
         self.committed
             .get(resource)
@@ -152,7 +152,7 @@ impl ObservedRevisions {
         }
     }
 
-    /// Resources that affect the client's decisions.
+    /// Resources whose objects affect the decisions of the client.
     fn relevant_resources(&self, client: &str) -> &'static [&'static str] {
         match Role::of_client(client) {
             Some(Role::Scheduler) => &SCHEDULER_RESOURCES,
@@ -163,7 +163,7 @@ impl ObservedRevisions {
     }
 }
 
-/// Sets a revision unless the stored one is newer, because a list response may contain an old revision.
+/// Sets the revision of a resource unless the stored revision is newer, because a list response may contain an old revision.
 fn set(revisions: &mut Revisions, resource: &str, revision: u64) {
     match revisions.get_mut(resource) {
         Some(known) => *known = revision.max(*known),

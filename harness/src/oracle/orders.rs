@@ -13,7 +13,7 @@ pub(super) fn initial_requests(plan: &Plan) -> Vec<UserRequest> {
     plan.objects.iter().filter_map(creation).collect()
 }
 
-/// The request that an action sends. None if the action is about other resources.
+/// The API request that an action sends for a CSIStorageCapacity or CSIDriver object. None if the action is about other resources.
 pub(super) fn request_of_action(action: &Action) -> Option<UserRequest> {
     match action {
         Action::Attempt(action) => request_of_action(action),

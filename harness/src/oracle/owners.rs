@@ -15,7 +15,7 @@ pub(super) struct Owners {
     known: BTreeMap<String, PodOrOwner>,
 }
 
-/// A pod, or an owner of a pod.
+/// A pod in the publisher's namespace, or an owner of such a pod.
 struct PodOrOwner {
     owner: Owner,
     /// UID of the object's controller owner.

@@ -13,7 +13,7 @@ use fake_csi::{Effect, Method, Rule};
 use crate::journal::{CallFact, MetricsFact};
 use crate::scenario::Role;
 
-/// Maximum number of calls that may have been in flight when a delay was injected, and end during the delay.
+/// Maximum number of calls that may be in flight when a delay is injected, and end during the delay.
 const IN_FLIGHT: u64 = 20;
 
 /// The last scraped metrics of programs, and the activity that the metrics must match.
@@ -23,9 +23,9 @@ pub(super) struct ProgramMetrics {
     readings: Vec<(Arc<str>, Vec<Sample>)>,
     /// Number of driver responses to each publisher since its start.
     responses: BTreeMap<Instance, u64>,
-    /// Number of pods with PVCs that each scheduler has bound since its start.
+    /// Number of pods with PVCs that each scheduler has bound to nodes since its start.
     bound: BTreeMap<Arc<str>, u64>,
-    /// The delay injected since the last start of a program. None without a delay, or if GetCapacity had another fault before.
+    /// The response delay injected since the last start of a program. None without a delay, or if GetCapacity had another fault before.
     delay: Option<Delay>,
     /// Whether the case has injected a fault into GetCapacity.
     has_earlier_fault: bool,
@@ -33,7 +33,7 @@ pub(super) struct ProgramMetrics {
     has_failed_requests: bool,
 }
 
-/// An injected delay of responses.
+/// An injected delay of GetCapacity responses.
 #[derive(Debug, Clone, Copy)]
 struct Delay {
     by: Duration,
@@ -67,7 +67,7 @@ impl ProgramMetrics {
         self.delay = None;
     }
 
-    /// Processes a new fault rule of the driver.
+    /// Processes a fault rule that the case adds to the driver.
     pub(super) fn fault_added(&mut self, rule: &Rule) {
         if rule.method != Method::GetCapacity {
             return;
@@ -83,7 +83,7 @@ impl ProgramMetrics {
         self.has_earlier_fault = true;
     }
 
-    /// Counts a driver response to a publisher.
+    /// Counts a driver response to a GetCapacity call of a publisher.
     pub(super) fn driver_responded(&mut self, call: &CallFact, instance: &Instance) {
         if call.method != Method::GetCapacity || !call.has_received_response() {
             return;
@@ -94,7 +94,7 @@ impl ProgramMetrics {
         }
     }
 
-    /// Records that a request failed. The server may still have executed it.
+    /// Records that an API request failed. The server may nevertheless have executed the request.
     pub(super) fn request_failed(&mut self) {
         self.has_failed_requests = true;
     }
@@ -104,7 +104,7 @@ impl ProgramMetrics {
         self.has_failed_requests = false;
     }
 
-    /// Counts the binding of a pod with PVCs.
+    /// Counts the binding of a pod with PVCs by a scheduler.
     pub(super) fn pod_bound(&mut self, client: &Arc<str>) {
         if self.has_failed_requests {
             return;

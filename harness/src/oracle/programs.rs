@@ -1,4 +1,4 @@
-//! Follows which programs of a case run, and converts their settings to types of the specification.
+//! Follows which programs of a case run, and converts the settings of programs to types of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::scenario::{self, ExtenderSpec, Role, SchedulerSpec};
 /// The programs of a case after the facts processed so far.
 pub(super) struct Programs<'p> {
     plan: &'p Plan,
-    /// Running programs: client name and role.
+    /// Client name and role of each running program.
     running: BTreeMap<Arc<str>, Role>,
     /// Nodes with a driver instance, and the topology segment that NodeGetInfo returns there.
     plugins: BTreeMap<String, Segment>,
@@ -111,7 +111,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// Processes a commit. The object may be an owner of CSIStorageCapacity objects.
+    /// Processes an object change. The object may be an owner of CSIStorageCapacity objects.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         self.owners.commit(commit);
     }
@@ -128,7 +128,7 @@ impl<'p> Programs<'p> {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
-        // A publisher that wrote was running, even if it was killed during this write.
+        // A publisher that wrote an object was running, even if it was killed during the write.
         let wrote = Some(self.settings(instance));
         vec![
             Change::Publisher(instance.clone(), wrote),
@@ -191,7 +191,7 @@ impl<'p> Programs<'p> {
     }
 }
 
-/// Converts the settings of a scheduler.
+/// Converts the settings of a scheduler to the type of the specification.
 fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),
@@ -209,7 +209,7 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     }
 }
 
-/// Converts the settings of an extender.
+/// Converts the settings of a scheduler extender to the type of the specification.
 fn extender(spec: &ExtenderSpec) -> Extender {
     Extender {
         name: spec.name.clone(),

@@ -25,7 +25,7 @@ pub(super) struct Storage<'p> {
     /// Active fault rules of the driver, each with its `id` in the case.
     fault_rules: Vec<(Option<&'p str>, &'p Rule)>,
     is_down: bool,
-    /// Earlier states of the pools since the cluster was last quiet.
+    /// Pools as they were at earlier times since the cluster was last quiet.
     earlier_pools: Vec<BTreeMap<Segment, Layout>>,
     /// Whether volumes were created, deleted or expanded since the cluster was last quiet, and (`has_deletions`) whether a volume was
     /// deleted.
@@ -42,11 +42,11 @@ struct UsedCapacity {
     segment: Segment,
     /// The device that contains the volume; None if the pool has no devices.
     device: Option<String>,
-    /// Raw bytes that the volume uses.
+    /// Raw bytes of the pool that the volume uses.
     raw: u128,
 }
 
-/// A volume that a call requests.
+/// A volume that a CSI call requests.
 struct RequestedVolume<'c> {
     parameters: &'c Parameters,
     is_block: bool,
@@ -104,7 +104,7 @@ impl<'p> Storage<'p> {
         self.loses_answers
     }
 
-    /// Forgets earlier states. Called when the cluster is quiet, so that programs no longer act on them.
+    /// Forgets earlier contents of the pools. Called when the cluster is quiet, because programs no longer act on old capacities.
     pub(super) fn settle(&mut self) {
         self.earlier_pools.clear();
         (self.has_volume_changes, self.has_deletions) = (false, false);
@@ -234,7 +234,7 @@ impl<'p> Storage<'p> {
         capacity
     }
 
-    /// Free raw bytes of a part of a pool: total, and largest contiguous.
+    /// Free raw bytes of a part of a pool, as (total, largest contiguous).
     fn free(&self, of: &Segment, extent: &Extent<'_>) -> (u128, u128) {
         let is_on_extent =
             |used: &&UsedCapacity| used.segment == *of && used.device.as_deref() == extent.device;
@@ -249,7 +249,7 @@ impl<'p> Storage<'p> {
         (sum, extent.largest.map_or(sum, |largest| sum.min(largest)))
     }
 
-    /// Raw bytes per byte of a volume, from the `costs` of the class parameters.
+    /// Raw bytes that a volume uses per byte of its size, from the `costs` of the class parameters.
     fn raw_bytes_per_byte(&self, parameters: &Parameters) -> u128 {
         let costs = self.plan.driver.costs.iter();
         let matching = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
@@ -280,7 +280,7 @@ impl Backend for Storage<'_> {
     }
 }
 
-/// The volume that a call requests, with this size.
+/// The volume of this size that a CSI call requests.
 fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
     RequestedVolume {
         parameters: &call.parameters,
@@ -293,11 +293,11 @@ fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
 struct Extent<'l> {
     /// Name of the device. None for pools without devices.
     device: Option<&'l str>,
-    /// Size in raw bytes.
+    /// Size of the device or pool in raw bytes.
     size: u128,
     /// Maximum size of a volume in raw bytes, if the driver reports one.
     largest: Option<u128>,
-    /// Whether a volume uses the whole device, as with a raw device.
+    /// Whether a volume always uses the whole device, as with a raw device.
     is_whole: bool,
 }
 

@@ -125,19 +125,19 @@ pub enum Target {
     },
 }
 
-/// Selects objects by their labels.
+/// Selects API objects of one resource by their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labelled {
     /// Plural resource name.
     pub resource: String,
     /// Selects only objects in this namespace; None: in all namespaces.
     pub namespace: Option<String>,
-    /// The labels.
+    /// Labels that a selected object must have.
     pub labels: Labels,
 }
 
 impl Labelled {
-    /// Whether the selection contains the object. `namespace`: the object's namespace; empty for a cluster-scoped object.
+    /// Whether the label selection contains the object. `namespace`: the object's namespace; empty for a cluster-scoped object.
     pub fn selects(&self, namespace: &str, object: &Value) -> bool {
         let own = &object["metadata"]["labels"];
         let mut labels = self.labels.iter();
@@ -174,7 +174,7 @@ pub struct CsiCall {
 /// The method and arguments of a CSI call. Values of earlier responses are inserted at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CsiCallKind {
-    /// A call of this method without arguments.
+    /// A call of this CSI method without arguments.
     Plain(Method),
     /// GetCapacity with these parameters.
     Capacity(BTreeMap<String, String>),
@@ -184,7 +184,7 @@ pub enum CsiCallKind {
         volume: String,
         /// Requested size (`required_bytes`).
         size: Expression,
-        /// Parameters of the StorageClass, and additional ones.
+        /// Parameters of the StorageClass, and additional parameters of the call.
         parameters: BTreeMap<String, String>,
     },
     /// Calls DeleteVolume for the volume that the CreateVolume call with this volume name returned.

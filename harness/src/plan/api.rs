@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capacity_spec::world::{Api, Release};
 use fake_apiserver::Release as ServerRelease;
 
-/// Feature gate of CSIStorageCapacity in old releases.
+/// Feature gate that enables CSIStorageCapacity objects in old Kubernetes releases.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
 /// The specification's description of an API server with this release and these feature gates.

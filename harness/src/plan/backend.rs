@@ -7,7 +7,7 @@ use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 /// Converts the pool of a topology segment to storage of the fake driver.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
-        (Some(capacity), None, None) => linear(spec, capacity),
+        (Some(capacity), None, None) => linear_storage(spec, capacity),
         _ if spec.maximum.is_some() => {
             Err("`maximum` is allowed only with `capacity`; add `capacity`, or remove `maximum`".to_owned())
         }
@@ -26,7 +26,7 @@ pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     }
 }
 
-fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
+fn linear_storage(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
     let total = match spec.overcommit {
         None => capacity.count(),
         // An f64 represents sizes below 2^53 bytes exactly. The cast drops fractions of a byte.

@@ -4,7 +4,7 @@ use fake_csi::Method;
 
 use crate::scenario::{Mode, Role};
 
-/// Methods that the publisher calls, as external-provisioner does.
+/// CSI methods that the publisher calls, as external-provisioner does.
 const PUBLISHER: [Method; 8] = [
     Method::Probe,
     Method::GetPluginInfo,
@@ -16,14 +16,14 @@ const PUBLISHER: [Method; 8] = [
     Method::DeleteVolume,
 ];
 
-/// Method that the harness calls as external-resizer does, if a publisher runs.
+/// CSI method that the harness calls as external-resizer does, if a publisher runs.
 const RESIZER: Method = Method::ControllerExpandVolume;
 
 /// The programs and actions that call CSI methods in a case.
 pub(super) struct Callers {
     has_publisher: bool,
     is_distributed: bool,
-    /// Methods that `callDriver` and `mount` actions of any step call.
+    /// CSI methods that `callDriver` and `mount` actions of any step call.
     by_actions: Vec<Method>,
 }
 
@@ -37,7 +37,7 @@ impl Callers {
         }
     }
 
-    /// Registers a method that an action of some step calls.
+    /// Registers a CSI method that an action of some step calls.
     pub(super) fn add_called_method(&mut self, method: Method) {
         self.by_actions.push(method);
     }
@@ -58,7 +58,7 @@ impl Callers {
         ))
     }
 
-    /// Checks that the method (None: any method) is called in the case.
+    /// Checks that a program or action calls the CSI method (None: any method) in the case.
     pub(super) fn check(&self, method: Option<Method>) -> Result<(), String> {
         let is_called_by_publisher = |method| PUBLISHER.contains(&method) || method == RESIZER;
         let is_called = match method {

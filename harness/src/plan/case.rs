@@ -15,7 +15,7 @@ pub const NAMESPACE: &str = "csi";
 /// Namespace of pods and PVCs.
 pub const WORKLOADS: &str = "default";
 
-/// RBAC rules by role. A role without an entry has all permissions. If the map is empty, RBAC is off.
+/// RBAC rules by program role. A role without an entry has all permissions. If the map is empty, RBAC is off.
 pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;
 
 /// Everything that a run and its verdict need, except the steps.
@@ -27,7 +27,7 @@ pub struct Case {
     pub title: String,
     /// Ids of the requirements in the requirement catalogue that the case tests.
     pub requirements: Vec<String>,
-    /// Whether, and for which programs, a failure of the case counts.
+    /// Whether, and for which programs, a failure of the case fails the run.
     pub level: Level,
     /// What the case requires beyond the KEPs and the CSI spec. A case with such a requirement never has the level `core`.
     pub beyond: Option<String>,
@@ -51,7 +51,7 @@ pub struct Case {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Scheduler extenders of the case.
+    /// Scheduler extenders that the harness runs in the case.
     pub extenders: Vec<ExtenderSpec>,
     /// RBAC rules by role; empty if RBAC is off.
     pub grants: Grants,
@@ -73,7 +73,7 @@ pub struct Case {
     pub class_parameters: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Class parameters that the driver receives: all except those reserved for sidecars.
+/// StorageClass parameters that the driver receives: all except those reserved for sidecars.
 pub(crate) fn without_sidecar_parameters<'p>(
     parameters: impl Iterator<Item = (&'p String, &'p str)>,
 ) -> BTreeMap<String, String> {
@@ -82,7 +82,7 @@ pub(crate) fn without_sidecar_parameters<'p>(
 }
 
 impl Case {
-    /// Whether a publisher runs on each node.
+    /// Whether one publisher runs on each node, instead of a central publisher.
     pub fn is_distributed(&self) -> bool {
         self.mode == Mode::Distributed
     }
@@ -100,13 +100,13 @@ impl Case {
         &self.id
     }
 
-    /// Parameters of a StorageClass that the driver receives.
+    /// Parameters of a StorageClass without the parameters for sidecars, which the driver does not receive.
     pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.class_parameters.get(class).into_iter().flatten();
         without_sidecar_parameters(parameters.map(|(key, value)| (key, value.as_str())))
     }
 
-    /// The first two parts of the case id, which name the suite.
+    /// The first two parts of the case id, such as `publisher/value`, which name the suite.
     pub fn area(&self) -> String {
         self.id().split('/').take(2).collect::<Vec<_>>().join("/")
     }
@@ -125,7 +125,7 @@ pub struct DriverPlan {
     pub snapshots: BTreeMap<String, Snapshot>,
     /// Mutable parameters that the driver supports. If not empty, the driver advertises MODIFY_VOLUME.
     pub mutable_parameters: Vec<String>,
-    /// Whether the driver rejects calls that violate the CSI spec. If not, violations are reported as findings.
+    /// Whether the driver rejects calls that violate the CSI spec. Otherwise, violations are reported as findings.
     pub strict: bool,
     /// Whether the capacity in GetCapacity responses includes reserved devices.
     pub reports_reserved: bool,
@@ -139,6 +139,6 @@ pub struct DriverPlan {
     pub costs: Vec<(String, String, u64)>,
     /// Version of the CSI spec that the driver implements.
     pub version: SpecVersion,
-    /// Storage by topology segment.
+    /// Storage of the driver by topology segment.
     pub pools: Vec<(Segment, Storage)>,
 }

@@ -23,7 +23,7 @@ pub(super) struct ClusterNames {
 }
 
 impl ClusterNames {
-    /// Names that exist in the initial cluster.
+    /// The labels and resources of the initial cluster.
     pub(super) fn of(cluster: &ClusterSpec, segments: &Segments) -> Self {
         let mut names = ClusterNames::default();
         for node in &cluster.nodes {
@@ -51,7 +51,7 @@ impl ClusterNames {
         }
     }
 
-    /// Adds the labels of an object, and the resource if the object is a CustomResourceDefinition.
+    /// Adds the labels of an API object, and the resource if the object is a CustomResourceDefinition.
     pub(super) fn add_object(&mut self, object: &Value) {
         if let Some(plural) = object["spec"]["names"]["plural"].as_str() {
             self.custom_resources.insert(plural.to_owned());
@@ -91,7 +91,7 @@ impl ClusterNames {
         ))
     }
 
-    /// Checks the resource in a fact pattern, and the object fields that the pattern compares.
+    /// Checks the resource in a fact pattern, and the object fields in the pattern's `having`.
     pub(super) fn check_pattern(&self, pattern: &Pattern) -> Result<(), String> {
         match pattern.resource() {
             Some(resource) => {

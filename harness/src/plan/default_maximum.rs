@@ -1,4 +1,4 @@
-//! Adapts a case that sets no maximum volume sizes to a driver that always reports a maximum equal to the capacity.
+//! Adapts a case without maximum volume sizes to a driver that always reports a maximum equal to the capacity.
 //!
 //! Does not change expectations and objects that already contain a maximum.
 

@@ -23,7 +23,7 @@ pub(super) struct DefinedNames {
     classes: BTreeSet<String>,
     /// Names of the snapshots that exist in the driver.
     snapshots: BTreeSet<String>,
-    /// Values of class parameters by name, in all steps.
+    /// Values of StorageClass parameters by parameter name, in all steps.
     parameters: BTreeMap<String, BTreeSet<String>>,
     /// Effects of the faults injected so far, formatted as in the journal.
     faults: Vec<String>,
@@ -47,7 +47,7 @@ impl DefinedNames {
         self.add_parameters(spec.parameters.clone());
     }
 
-    /// Adds an object that any step creates, if it is a StorageClass.
+    /// Adds an API object that any step creates, if the object is a StorageClass.
     pub(super) fn add_class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
@@ -93,7 +93,7 @@ impl DefinedNames {
         }
     }
 
-    /// Checks that the class of a PVC is defined, or is missing on purpose.
+    /// Checks that the StorageClass of a PVC is defined, or is missing on purpose.
     pub(super) fn check_claimed_class(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `missingClasses` if the class is missing on purpose";
         check_defined("class", name, &self.classes, "classes", remedy)
@@ -132,8 +132,8 @@ impl DefinedNames {
         parameters.try_for_each(|parameter| self.check_parameter(parameter))
     }
 
-    /// Checks that the pod or class in a fact pattern is defined. Objects of other resources may be created by programs, so their names are
-    /// not checked.
+    /// Checks that the pod or StorageClass in a fact pattern is defined. Names of objects of other resources are not checked, because
+    /// programs may create such objects.
     fn check_object_name(&self, pattern: &Pattern) -> Result<(), String> {
         let Some(name) = &pattern.name else {
             return Ok(());
@@ -167,7 +167,7 @@ impl DefinedNames {
         ))
     }
 
-    /// Checks that a StorageClass has the parameter, or that the publisher adds it.
+    /// Checks that a StorageClass has the parameter with this value, or that the publisher adds the parameter.
     fn check_parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
         let values = self.parameters.get(key);
         if key.starts_with(SIDECAR_PREFIX) || values.is_some_and(|values| values.contains(value)) {
@@ -178,7 +178,7 @@ impl DefinedNames {
             None => self.parameters.keys().cloned().collect(),
         };
         Err(format!(
-            "no class has the parameter {key}={value}; correct it, or give it to a class; parameters: {}",
+            "no class has the parameter {key}={value}; correct the parameter, or add it to a class; parameters: {}",
             or_none(&known)
         ))
     }
@@ -216,7 +216,7 @@ fn check_defined(
     ))
 }
 
-/// Lists names for a message; `none` if the list is empty.
+/// Joins names for an error message; returns `none` if the list is empty.
 fn or_none<S: Borrow<str>>(names: &[S]) -> String {
     match names {
         [] => "none".to_owned(),

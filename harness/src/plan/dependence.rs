@@ -13,13 +13,13 @@ use super::{Action, Plan};
 use crate::expectation::{Expect, Pattern, Predicate};
 
 impl Plan {
-    /// Whether a fault rule delays driver calls. The journal contains a call only after it has ended.
+    /// Whether a fault rule delays CSI calls. The journal contains a call only after the call has ended.
     pub(crate) fn delays_responses(&self) -> bool {
         self.driver_fault_rules()
             .any(|rule| rule.effect.delays_response())
     }
 
-    /// The longest delay of a driver call that succeeds afterwards.
+    /// The longest delay by a fault rule of a CSI call that succeeds after the delay.
     pub(crate) fn longest_delay(&self) -> Duration {
         let delays = self
             .driver_fault_rules()
@@ -47,7 +47,7 @@ impl Plan {
             })
     }
 
-    /// Whether the verdict depends on objects of this resource even if no program reads them.
+    /// Whether the verdict depends on objects of the resource even if no program reads these objects.
     pub(crate) fn depends_on(&self, resource: &str) -> bool {
         self.actions()
             .any(|action| action.resource().as_deref() == Some(resource))
@@ -61,7 +61,7 @@ impl Plan {
             && !self.actions().any(|action| matches!(action, Action::Release(..)))
     }
 
-    /// Whether a connection to the driver may be cut while both sides run.
+    /// Whether a fault rule may cut a connection to the driver while both the driver and its client run.
     pub(crate) fn may_cut_connections(&self) -> bool {
         self.actions().any(|action| {
             cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))

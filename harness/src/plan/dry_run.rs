@@ -14,8 +14,8 @@ use crate::standalone::api_server;
 /// Feature gates that the case sets explicitly.
 type Gates = BTreeMap<String, bool>;
 
-/// Servers by release and feature gates. Cached, because starting a server takes as long as hundreds of dry runs, and all cases are
-/// resolved before the first one runs.
+/// In-memory API servers by release and feature gates. Cached, because starting a server takes as long as hundreds of dry runs, and all
+/// cases are resolved before the first case runs.
 static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
 /// State for the dry runs of one case.
@@ -52,7 +52,7 @@ impl DryRun {
         }
     }
 
-    /// An API server of this release with these feature gates. All cases share it, except cases with CustomResourceDefinitions.
+    /// An in-memory API server of this release with these feature gates. Cases without CustomResourceDefinitions share the server.
     fn server(&self, release: Release, gates: &Gates) -> LocalClient {
         let start = || {
             let options = ServerOptions {
@@ -73,13 +73,13 @@ impl DryRun {
         }
         let client = start();
         for definition in &self.definitions {
-            // An error was already reported when the definition itself was validated.
+            // A failure is ignored, because the error was already reported when the definition itself was validated.
             client.create(definition.clone()).ok();
         }
         client
     }
 
-    /// Checks that the kind exists. Kinds in built-in API groups must be known; kinds in other groups may be unknown.
+    /// Checks that the kind of an object exists. In built-in API groups, unknown kinds are errors; in other groups, any kind is allowed.
     pub(super) fn check_kind(&self, object: &Value) -> Result<(), String> {
         let (version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if version.is_empty() || kind.is_empty() {
@@ -98,7 +98,7 @@ impl DryRun {
         }
     }
 
-    /// Whether the kind is built in or defined by a CustomResourceDefinition of the case. A driver under test may define further kinds.
+    /// Whether the object's kind is built in or defined by a CustomResourceDefinition of the case. A driver may define more kinds.
     fn is_known(&self, object: &Value) -> bool {
         let (group, kind) = (group(text(object, "apiVersion")), text(object, "kind"));
         let is_defined = |it: &Value| it["spec"]["group"] == group && it["spec"]["names"]["kind"] == kind;
@@ -115,7 +115,7 @@ fn group(version: &str) -> &str {
     version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Whether the object causes the error: it cannot be parsed (400) or is invalid (422).
+/// Whether the object causes the error response: it cannot be parsed (400) or is invalid (422).
 fn is_object_error(status: &Status) -> bool {
     const UNREADABLE: u16 = 400;
     const INVALID: u16 = 422;

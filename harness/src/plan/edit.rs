@@ -1,5 +1,5 @@
-//! Computes how to apply an edited scenario file to its running cluster: actions for the parts that can change, messages for those that
-//! cannot.
+//! Computes how to apply an edited scenario file to its running cluster: actions for the parts that can change, messages for the parts
+//! that cannot.
 //!
 //! Performs no I/O. Compares only the two versions of the file, so changes that other clients made to the cluster remain.
 
@@ -27,10 +27,10 @@ impl Edit {
     }
 }
 
-/// Whether a setting that programs read only at their start differs between two plans.
+/// A function that returns whether a setting differs between two plans. Programs read the setting only at their start.
 type Differs = fn(&Plan, &Plan) -> bool;
 
-/// Settings that cannot change while the cluster runs, with their key in the file.
+/// Settings that cannot change while the cluster runs, with their YAML key in the scenario file.
 const FIXED: [(&str, Differs); 11] = [
     ("roles", |a, b| a.roles != b.roles),
     ("mode", |a, b| a.mode != b.mode),
@@ -49,7 +49,7 @@ const FIXED: [(&str, Differs); 11] = [
     ("driver.costs", |a, b| a.driver.costs != b.driver.costs),
 ];
 
-/// Settings whose change makes it impossible to apply any other change of the file.
+/// Settings whose change makes it impossible to apply any other change of the scenario file.
 const IDENTITY: [&str; 2] = ["driver.name", "driver.topologyKeys"];
 
 /// Computes the edit that turns a cluster of the old plan into a cluster of the new plan.
@@ -99,7 +99,7 @@ fn push_pool_actions(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>
 
 type Actions = Vec<(Action, String)>;
 
-/// Actions that start the driver on nodes, and actions that stop the driver on nodes.
+/// Actions that start the driver on added or changed nodes, and actions that stop the driver on removed nodes.
 fn driver_actions(old: &Plan, new: &Plan) -> (Actions, Actions) {
     let added = new
         .driver_nodes
@@ -123,10 +123,10 @@ fn driver_actions(old: &Plan, new: &Plan) -> (Actions, Actions) {
     )
 }
 
-/// Key of an object: resource, namespace, name.
+/// Identifies an API object: resource, namespace, name.
 type Key = (&'static str, Option<String>, String);
 
-fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
+fn objects_by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
     let keyed = |object: &Value| {
         let metadata = &object["metadata"];
         let name = metadata["name"].as_str()?.to_owned();
@@ -140,13 +140,13 @@ fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
 }
 
 fn push_object_actions(old: &Plan, new: &Plan, actions: &mut Actions) {
-    let (before, after) = (by_key(old), by_key(new));
+    let (before, after) = (objects_by_key(old), objects_by_key(new));
     let target = |(resource, namespace, name): &Key| Target::Named {
         resource: (*resource).to_owned(),
         namespace: namespace.clone(),
         name: name.clone(),
     };
-    // Objects are created in the order of the file, in which dependencies come first.
+    // Objects are created in the order of the scenario file, in which dependencies come first.
     for object in &new.objects {
         let Some((key, _)) = after.iter().find(|(_, other)| std::ptr::eq(**other, object)) else {
             continue;
@@ -206,8 +206,8 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
         resolve(&parse("f.yaml", text).unwrap()[0]).unwrap()
     }
 
-    /// The timeline texts of an edit, and the settings that it cannot change.
-    fn words(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
+    /// The timeline texts of the edit between two scenarios, and the settings that the edit cannot change.
+    fn edit_texts(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
         let edit = edit(&plan(FILE), &plan(&FILE.replace(from, to)));
         (
             edit.actions.into_iter().map(|(_, words)| words).collect(),
@@ -239,21 +239,21 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
                 ],
             ),
         ] {
-            assert_eq!(words(from, to).0, expected, "{from} -> {to}");
+            assert_eq!(edit_texts(from, to).0, expected, "{from} -> {to}");
         }
     }
 
     #[test]
     fn fixed_settings_are_listed_and_a_new_driver_identity_has_no_actions() {
         assert_eq!(
-            words(
+            edit_texts(
                 "  classes",
                 "  mode: distributed\n  publisher: {zeroCapacityObjects: true}\n  classes"
             )
             .1,
             ["mode", "publisher"]
         );
-        let (actions, fixed) = words(
+        let (actions, fixed) = edit_texts(
             "  classes: [fast]",
             "  driver: {name: other}\n  classes: [fast, slow]",
         );

@@ -13,7 +13,7 @@ use crate::renamed::{self, Context};
 use crate::scenario::{MetricsSource, Mode, PublisherSpec, Role, SchedulerSpec};
 use crate::settings::{FeatureClaim, SETTINGS, Settings};
 
-/// An optional capability of a role.
+/// An optional capability of the programs of a role.
 #[derive(Clone, Copy)]
 pub struct Feature {
     /// Name of the feature, `<role>.<word>`.
@@ -113,7 +113,7 @@ pub fn features() -> impl Iterator<Item = Feature> {
     GENERAL_FEATURES.iter().copied().chain(of_settings)
 }
 
-/// The feature with this name, which may be the current or the old spelling.
+/// The feature with this name, in the current or the old spelling of the name.
 pub fn feature(name: &str) -> Result<Feature, String> {
     let name = renamed::current_spelling(&[Context::Feature], name);
     if name == "publisher.old-releases" {
@@ -152,7 +152,7 @@ impl Feature {
 }
 
 impl Plan {
-    /// Whether several driver instances, each with its own endpoint, run at some time in the case.
+    /// Whether several driver instances, each with its own CSI endpoint, run at some time in the case.
     pub fn has_several_drivers(&self) -> bool {
         let later = self
             .actions()
@@ -179,7 +179,7 @@ impl Plan {
             .or(last)
     }
 
-    /// Like `unsupported_driver_settings`, but ignores storage, which can be set in some external drivers.
+    /// Like `unsupported_driver_settings`, but ignores storage, which the harness can set in some external drivers.
     pub fn unsupported_settings_besides_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
             Action::DriverFault { .. } | Action::RemoveDriverFault(_) => {
@@ -215,7 +215,7 @@ impl Plan {
         has_role(self, Role::Publisher) && !self.publisher.polls && self.actions().any(adds_storage)
     }
 
-    /// All storage that the case configures, initially or in a step.
+    /// All storage that the case gives the driver, initially or in a step.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
         let later = self.actions().filter_map(|action| match action {
             Action::SetPool(_, storage) => storage.as_ref(),
@@ -229,7 +229,7 @@ impl Plan {
         !runs_older_than(self, MAXIMUM_VOLUME_SIZE_SINCE)
     }
 
-    /// Whether any configured storage has a maximum volume size.
+    /// Whether any storage of the driver in the case has a maximum volume size.
     pub fn has_maximum_volume_size(&self) -> bool {
         self.storage()
             .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
@@ -238,9 +238,7 @@ impl Plan {
     /// Whether the driver must create volumes: because the case calls CreateVolume, or because a publisher provisions a PVC.
     pub fn needs_create_volume(&self) -> bool {
         let is_create_call = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
-        let from_the_start = self.objects.iter().any(is_claim_or_pod);
-        self.actions().any(is_create_call)
-            || has_role(self, Role::Publisher) && (from_the_start || has_claims(self))
+        self.actions().any(is_create_call) || has_role(self, Role::Publisher) && has_claims(self)
     }
 
     /// Names of all features that the case requires.
@@ -328,7 +326,7 @@ enum Served {
 }
 
 impl Served {
-    /// The version that a release with these feature gates serves.
+    /// The newest CSIStorageCapacity version that a release with these feature gates serves.
     fn by(release: Release, gates: &BTreeMap<String, bool>) -> Served {
         match release.minor() {
             24.. => Served::V1,
@@ -339,7 +337,7 @@ impl Served {
     }
 }
 
-/// Whether this version is the newest served one at some time in the case.
+/// Whether this CSIStorageCapacity version is the newest served version at some time in the case.
 fn serves_at_any_time(plan: &Plan, wanted: Served) -> bool {
     let later = plan.actions().filter_map(|action| match action {
         Action::Release(release, gates) => Some(Served::by(*release, gates)),

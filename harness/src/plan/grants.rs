@@ -15,7 +15,7 @@ pub(crate) fn group_of(role: Role) -> &'static str {
     role.as_str()
 }
 
-/// Checks that no rule is for the driver, that rules use only the two namespaces of a case, and that each rule grants something.
+/// Checks that no RBAC rule is for the driver, that rules use only the two namespaces of a case, and that each rule grants something.
 pub(super) fn check(grants: &Grants) -> Result<(), String> {
     for (role, rules) in grants {
         let role_name = role.as_str();
@@ -31,7 +31,7 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
             }
             if rule.api_groups.is_empty() || rule.resources.is_empty() || rule.verbs.is_empty() {
                 return Err(format!(
-                    "a rule of the {role_name} grants nothing; give it `apiGroups`, `resources` and `verbs`"
+                    "an RBAC rule of the {role_name} grants nothing; add `apiGroups`, `resources` and `verbs` to the rule"
                 ));
             }
         }
@@ -39,7 +39,7 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
     Ok(())
 }
 
-/// The ClusterRoles, Roles and bindings that grant these permissions.
+/// The ClusterRoles, Roles and bindings that grant these permissions to the program roles.
 pub(super) fn objects(grants: &Grants) -> Vec<Value> {
     grants
         .iter()
@@ -52,13 +52,13 @@ pub(super) fn objects(grants: &Grants) -> Vec<Value> {
                 by_namespace.entry(namespace).or_default().push(rule);
             }
             let of_role = by_namespace.into_iter();
-            of_role.flat_map(|(namespace, rules)| pair(group_of(*role), namespace, &rules))
+            of_role.flat_map(|(namespace, rules)| role_and_binding(group_of(*role), namespace, &rules))
         })
         .collect()
 }
 
-/// A Role or ClusterRole, and its RoleBinding or ClusterRoleBinding.
-fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2] {
+/// A Role or ClusterRole with these rules, and the RoleBinding or ClusterRoleBinding for its user group.
+fn role_and_binding(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2] {
     let kind = if namespace.is_some() {
         "Role"
     } else {
@@ -97,7 +97,7 @@ mod tests {
     use crate::plan::resolve;
     use crate::scenario::parse;
 
-    fn planned(grants: &Value) -> Result<super::Plan, String> {
+    fn resolve_with_grants(grants: &Value) -> Result<super::Plan, String> {
         let step = json!({"id": "s", "expect": [{"never": {"write": "delete nodes"}, "why": "w"}]});
         let text = json!({"id": "publisher/b", "title": "t", "cluster": {"grants": grants}, "steps": [step]});
         let cases = parse("f.yaml", &text.to_string());
@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn rules_are_grouped_into_roles_by_namespace() {
         let rule = |namespace: Option<&str>| json!({"namespace": namespace, "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
-        let plan = planned(&json!({"publisher": [rule(None), rule(Some("csi"))]})).expect("valid grants");
+        let plan = resolve_with_grants(&json!({"publisher": [rule(None), rule(Some("csi"))]}))
+            .expect("valid grants");
         let objects = plan.objects.iter();
         let kinds: Vec<String> = objects
             .filter(|object| object["metadata"]["name"] == "publisher")
@@ -140,7 +141,7 @@ mod tests {
             ),
             (json!({"publisher": [{"resources": ["pods"]}]}), "apiGroups"),
         ] {
-            let error = planned(&grants).expect_err("invalid grants");
+            let error = resolve_with_grants(&grants).expect_err("invalid grants");
             assert!(error.starts_with("f.yaml") && error.contains(words), "{error}");
         }
     }

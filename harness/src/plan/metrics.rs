@@ -12,7 +12,7 @@ pub(super) fn specified_metrics(cluster: &ClusterSpec) -> BTreeSet<&'static str>
     names.filter(|_| cluster.metrics).collect()
 }
 
-/// Metrics that the expectations of a step read.
+/// Expectations about metrics in a step.
 fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
     let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
         Predicate::Metrics(metrics) => Some(&metrics.0),
@@ -22,7 +22,7 @@ fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
 }
 
 impl Plan {
-    /// Metrics that the expectations of the case read.
+    /// Expectations about metrics in all steps of the case.
     pub fn metrics(&self) -> impl Iterator<Item = &Metric> {
         self.steps.iter().flat_map(metrics_of)
     }

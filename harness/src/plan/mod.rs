@@ -53,7 +53,7 @@ use crate::expectation::Expect;
 /// Everything that a run and its verdict need: a case and its steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The parts that apply to all steps.
+    /// The parts of a case that apply to all steps.
     pub case: Case,
     /// The steps, in order.
     pub steps: Vec<Step>,
@@ -75,7 +75,7 @@ impl DerefMut for Plan {
 }
 
 impl Plan {
-    /// Inserts actions before all others. `note`: the text of these actions in the timeline.
+    /// Inserts actions before all other actions of the case. `note`: the text of the inserted actions in the timeline.
     pub fn prepend_actions(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
         if let Some(step) = self.steps.first_mut() {
             let actions = actions.into_iter().map(|action| (action, note.to_owned()));
@@ -104,7 +104,7 @@ impl Plan {
         })
     }
 
-    /// Maximum number of requests and calls that fault rules with limited `times` can affect, in total.
+    /// Maximum number of requests and calls, in total, that fault rules with limited `times` can affect.
     pub(crate) fn fault_matches_max(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
@@ -120,7 +120,7 @@ impl Plan {
 pub struct Step {
     /// Id of the step, unique within the case.
     pub id: String,
-    /// First line of the step in the file.
+    /// First line of the step in the case file.
     pub line: u64,
     /// Actions of the harness in this step, each with its timeline text.
     pub actions: Vec<(Action, String)>,

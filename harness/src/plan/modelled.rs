@@ -23,7 +23,7 @@ const POD_FIELDS: [&str; 10] = [
     "/topologySpreadConstraints",
 ];
 
-/// Suffix of the names of class parameters that refer to secrets.
+/// Suffix of the names of StorageClass parameters that refer to Kubernetes Secrets.
 const SECRET: &str = "-secret-name";
 
 /// Checks that the specification covers everything in a case with `expect: specification`. The error contains the index of the step and
@@ -162,7 +162,7 @@ fn unsupported_object(object: &Value) -> Option<String> {
     }
 }
 
-/// Whether a fault rule blocks programs until it is removed.
+/// Whether a fault rule blocks programs until the case removes the rule.
 fn is_endless(rule: &Rule) -> bool {
     let blocks = match rule.effect {
         FaultEffect::Status { .. } | FaultEffect::Disconnect | FaultEffect::LoseAnswer => true,

@@ -31,7 +31,7 @@ pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<Stri
     labels
 }
 
-/// Builds a Node that is ready.
+/// Builds a Node object with the condition Ready.
 pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value {
     let plenty = || json!({"cpu": "16", "memory": "64Gi", "pods": "110"});
     let resources = spec
@@ -56,7 +56,7 @@ pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value 
     node
 }
 
-/// `spec.drivers` of a CSINode: the driver with its topology keys; empty if `keys` is None.
+/// `spec.drivers` of a CSINode: contains the driver with its topology keys, or is empty if `keys` is None.
 pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
     match keys {
         Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),
@@ -118,7 +118,7 @@ pub(crate) fn storage_class(spec: &ClassSpec, parameters: &BTreeMap<String, Stri
     class
 }
 
-/// Builds a CSIStorageCapacity object. `index` makes its name unique.
+/// Builds a CSIStorageCapacity object. `index` makes the object's name unique.
 pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segment>, index: usize) -> Value {
     let mut labels: Map<String, Value> = spec
         .labels
@@ -153,7 +153,7 @@ pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segme
     object
 }
 
-/// Builds a PersistentVolume that exists before any PVC.
+/// Builds a PersistentVolume that the case creates before any PVC.
 pub(crate) fn volume(spec: &VolumeSpec) -> Value {
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",
@@ -177,7 +177,7 @@ pub(crate) fn volume(spec: &VolumeSpec) -> Value {
 /// The API group of external-snapshotter.
 pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 
-/// The parameters of a StorageClass whose values are strings.
+/// The parameters of a StorageClass object whose values are strings.
 pub(super) fn class_parameters(class: &Value) -> impl Iterator<Item = (String, String)> {
     let parameters = class["parameters"].as_object().into_iter().flatten();
     parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))

@@ -8,14 +8,14 @@ use crate::scenario::Role;
 /// Affinity field that affects only the scores of nodes.
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Fields of a pod's `spec` that the built-in scheduler ignores, each with the kube-scheduler plugin that uses it.
+/// Fields of a pod's `spec` that the built-in scheduler ignores, each with the kube-scheduler plugin that uses the field.
 const OTHER_PLUGINS: [(&str, &str); 3] = [
     ("resourceClaims", "DynamicResources"),
     ("schedulingGroup", "GangScheduling"),
     ("workloadRef", "GangScheduling"),
 ];
 
-/// Checks that the built-in scheduler supports all scheduling fields of a pod. Skips pods with a nodeName, because they are not scheduled.
+/// Checks that the built-in scheduler supports all scheduling fields of a pod. Skips pods with a nodeName, which need no scheduler.
 pub(super) fn check(object: &Value, roles: &[Role]) -> Result<(), String> {
     let spec = &object["spec"];
     let has_node = spec["nodeName"].as_str().is_some_and(|node| !node.is_empty());

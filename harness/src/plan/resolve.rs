@@ -31,17 +31,17 @@ const RESOURCE_EXHAUSTED: i32 = 8;
 /// Default for how long a driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node.
 const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
-/// Resolves a scenario that runs as a case.
+/// Resolves a scenario that runs as a case and has a verdict.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let plan = resolve_cluster(scenario)?;
     if plan.steps.is_empty() {
-        let message = "the case has no steps, so nothing could fail; add one";
+        let message = "the case has no steps, so nothing could fail; add a step";
         return Err(ScenarioError::whole(Path::new(&scenario.source), message));
     }
     Ok(plan)
 }
 
-/// Resolves a scenario that runs as a cluster. Steps are optional.
+/// Resolves a scenario that runs as a long-lived cluster. Steps are optional.
 pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
@@ -124,7 +124,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             return Err(scenario.error(spec.defined, message));
         }
         let step = scope.resolve_step(spec, scenario, polls)?;
-        // A step without actions tests nothing new if it and the step before it expect `specification`.
+        // A step without actions tests nothing new if both it and the previous step expect `specification`.
         let before = steps.last().is_some_and(Step::expects_specification);
         let is_repeated = before && step.actions.is_empty() && step.expects_specification();
         steps.extend((!is_repeated).then_some(step));
@@ -212,12 +212,12 @@ fn rule_id(id: &str) -> Result<&'static str, String> {
     })
 }
 
-/// The strings of a list, without their file positions.
+/// The texts of a YAML list, without their file positions.
 fn texts(list: &[Spanned<String>]) -> Vec<String> {
     list.iter().map(|item| item.value.clone()).collect()
 }
 
-/// The roles whose programs run: the roles that the case lists, or those implied by its id.
+/// The roles whose programs run: the roles that the case lists, or the roles that the case id implies.
 fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     if let Some(roles) = &cluster.roles {
         return roles.clone();
@@ -309,7 +309,7 @@ impl Scope<'_> {
         let node_segments: BTreeSet<Segment> = self
             .nodes
             .values()
-            .filter_map(|labels| self.segments.of_node(labels))
+            .filter_map(|labels| self.segments.segment_of_node(labels))
             .collect();
         // Fast path: the segment of most pools is exactly the segment of one node.
         let is_reached = |pool: &Segment| {
@@ -320,7 +320,7 @@ impl Scope<'_> {
             .enumerate()
             .find(|(_, (pool, _))| !is_reached(pool))?;
         let lacks = |labels: &Segment| {
-            let is_labelled = self.segments.of_node(labels).is_some();
+            let is_labelled = self.segments.segment_of_node(labels).is_some();
             is_labelled && !pools.iter().any(|(pool, _)| contains(labels, pool))
         };
         let (node, _) = self.nodes.iter().find(|(_, labels)| lacks(labels))?;
@@ -346,7 +346,10 @@ impl Scope<'_> {
     fn driver_nodes(&self) -> Vec<(String, Segment)> {
         let runs = |node: &&Short<NodeSpec>| node.registered;
         let with_segment = |node: &Short<NodeSpec>| {
-            Some((node.name.clone(), self.segments.of_node(&self.nodes[&node.name])?))
+            Some((
+                node.name.clone(),
+                self.segments.segment_of_node(&self.nodes[&node.name])?,
+            ))
         };
         self.cluster
             .nodes
@@ -376,14 +379,14 @@ mod tests {
         json!({"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}})
     }
 
-    fn expects(expect: &Value) -> Value {
+    fn step_with_expectation(expect: &Value) -> Value {
         let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}});
         json!([{"id": "a", "do": [pod], "expect": [expect]}])
     }
 
     #[test]
     fn roles_default_to_those_of_the_id() {
-        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = step_with_expectation(&json!({"placement": {"app": "n1"}, "why": "w"}));
         let roles = |id: &str, roles: &Value| {
             let mut cluster = cluster();
             cluster["roles"] = roles.clone();
@@ -517,7 +520,8 @@ mod tests {
                 "`Pods` is no resource with its group",
             ),
         ] {
-            let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("invalid case");
+            let error =
+                resolved("a/b/c", &cluster(), &step_with_expectation(&expect)).expect_err("invalid case");
             assert!(error.contains(words), "{expect}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
         }
@@ -610,7 +614,7 @@ mod tests {
         let error = resolved(
             "a/b/c",
             &cluster,
-            &expects(&json!({"capacities": {}, "why": "w"})),
+            &step_with_expectation(&json!({"capacities": {}, "why": "w"})),
         );
         let error = error.expect_err("key without effect");
         assert!(
@@ -626,7 +630,7 @@ mod tests {
             cluster["backend"]["n1"] = pool;
             cluster["driver"] =
                 json!({"costs": [{"parameter": "raid", "value": "mirrored", "factor": factor}]});
-            let steps = expects(&json!({"capacities": {}, "why": "w"}));
+            let steps = step_with_expectation(&json!({"capacities": {}, "why": "w"}));
             resolved("publisher/a/b", &cluster, &steps).map(|plan| plan.driver.pools[0].1.clone())
         };
         let thin = resolved(json!({"capacity": "10Gi", "overcommit": 1.5}), 2);
@@ -655,7 +659,7 @@ mod tests {
 
     #[test]
     fn an_owner_level_above_the_topmost_owner_is_an_error() {
-        let steps = expects(&json!({"capacities": {}, "why": "w"}));
+        let steps = step_with_expectation(&json!({"capacities": {}, "why": "w"}));
         for (mode, level, is_valid) in [
             ("central", 2, true),
             ("central", 3, false),
@@ -675,7 +679,7 @@ mod tests {
 
     #[test]
     fn expected_calls_of_a_role_that_does_not_run_are_errors() {
-        let expect = |method: &str| expects(&json!({"never": {"call": method}, "why": "w"}));
+        let expect = |method: &str| step_with_expectation(&json!({"never": {"call": method}, "why": "w"}));
         let resolved = |id: &str, method: &str| resolved(id, &cluster(), &expect(method));
         let error = resolved("scheduler/a/b", "CreateVolume").expect_err("case without publisher");
         assert!(error.contains("as the case has no publisher"), "{error}");
@@ -709,7 +713,7 @@ mod tests {
             resolved(
                 "a/b/c",
                 &cluster,
-                &expects(&json!({"capacities": {}, "why": "w"})),
+                &step_with_expectation(&json!({"capacities": {}, "why": "w"})),
             )
         };
         let error = resolved(json!({"n1": "5Gi", "n3": "5Gi"})).expect_err("n3 instead of n2");
@@ -736,8 +740,8 @@ mod tests {
             (json!([step("a"), step("a")]), "step `a` appears twice"),
         ] {
             let steps = match steps.as_array().map(Vec::len) {
-                // The first of the two steps creates the pod.
-                Some(2) => json!([expects(&expect)[0], step("a")]),
+                // The first of the two steps creates the pod that the second step expects.
+                Some(2) => json!([step_with_expectation(&expect)[0], step("a")]),
                 _ => steps,
             };
             let error = resolved("a/b/c", &cluster(), &steps).expect_err("invalid case");
@@ -767,7 +771,7 @@ mod tests {
 
     #[test]
     fn extenders_with_equal_names_or_several_binders_are_errors() {
-        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = step_with_expectation(&json!({"placement": {"app": "n1"}, "why": "w"}));
         for (extenders, words) in [
             (json!([{"name": "e"}, {"name": "e"}]), "duplicate extender `e`"),
             (json!([{"name": "e", "weight": 0}]), "`weight` must be at least 1"),

@@ -21,21 +21,21 @@ pub(super) struct Scope<'s> {
     /// Roles whose programs run.
     pub(super) roles: Vec<Role>,
     pub(super) segments: Segments,
-    /// Parameters of all StorageClasses so far.
+    /// Parameters of all StorageClasses defined so far.
     pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
     /// Additional parameters that the driver under test requires in every StorageClass.
     pub(super) needed_parameters: BTreeMap<String, String>,
-    /// Labels of all nodes so far.
+    /// Labels of all nodes defined so far.
     pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
     /// Number of objects that `capacity` actions have created so far, used for unique names.
     pub(super) capacity_objects_created: usize,
-    /// Ids of all API server faults so far.
+    /// Ids of all API server faults defined so far.
     pub(super) faults: BTreeSet<String>,
-    /// Ids of all driver faults so far.
+    /// Ids of all driver faults defined so far.
     pub(super) driver_faults: BTreeSet<String>,
-    /// Names of all reservations so far.
+    /// Names of all reservations defined so far.
     pub(super) reservations: BTreeSet<String>,
-    /// Names of all driver responses so far.
+    /// Names of all driver responses defined so far.
     pub(super) responses: BTreeSet<String>,
     /// Pods, PVCs and classes defined so far.
     pub(super) defined: DefinedNames,
@@ -56,7 +56,7 @@ pub(super) struct Scope<'s> {
 }
 
 impl Scope<'_> {
-    /// Sets the release and feature gates of the API server.
+    /// Sets the release and feature gates of the API server for the following steps.
     pub(super) fn set_release_and_gates(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
@@ -70,7 +70,7 @@ impl Scope<'_> {
         self.dry_run.check_accepted(object, self.release, &self.gates)
     }
 
-    /// Registers an object from a manifest, if it is a StorageClass.
+    /// Registers an API object of the case, if the object is a StorageClass.
     pub(super) fn register_class_object(&mut self, object: &Value) {
         let name = object["metadata"]["name"].as_str();
         if let Some(name) = name.filter(|_| object["kind"] == "StorageClass") {

@@ -6,10 +6,10 @@ use super::Case;
 use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
-/// Poll interval of a publisher that must not poll: longer than any case.
+/// Poll interval of a publisher that must not poll: longer than any case runs.
 const NO_POLLING: Duration = Duration::from_secs(3600);
 
-/// Poll interval of this publisher: `refresh`, or one hour if the publisher does not poll.
+/// Poll interval of a publisher with these settings: `refresh`, or one hour if the publisher does not poll.
 pub(crate) fn poll_interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
     if publisher.polls { refresh } else { NO_POLLING }
 }
@@ -30,7 +30,7 @@ pub(super) fn check_owner_level(publisher: PublisherSpec, mode: Mode) -> Result<
 }
 
 impl Case {
-    /// Settings of the programs at the start. Extenders are omitted, because their addresses are not known yet.
+    /// Settings of the programs at the start of the case. Extenders are omitted, because their addresses are not known yet.
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {
             mode: self.mode,
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// Settings of the programs at the start, but with these publisher settings and without poll interval.
+    /// Settings of the programs at the start of the case, but with these publisher settings and without poll interval.
     pub(super) fn settings_with_publisher(&self, publisher: PublisherSpec) -> Settings {
         Settings {
             publisher,
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// Settings of the programs at the start, but with these scheduler settings and without poll interval.
+    /// Settings of the programs at the start of the case, but with these scheduler settings and without poll interval.
     pub(super) fn settings_with_scheduler(&self, scheduler: &SchedulerSpec) -> Settings {
         Settings {
             scheduler: scheduler.clone(),

@@ -7,7 +7,7 @@ use crate::expectation::{Expect, ExpectSpecs, Names, Pattern, check_keys};
 use crate::scenario::{Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
-    /// Resolves a step. `polls`: whether a publisher polls GetCapacity.
+    /// Resolves a step of a scenario. `polls`: whether a publisher polls GetCapacity.
     pub(super) fn resolve_step(
         &mut self,
         spec: &Spanned<StepSpec>,
@@ -140,7 +140,8 @@ impl Names for StepNames<'_> {
     }
 
     fn creates_pod(&self, name: &str) -> bool {
-        self.actions.iter().any(|(action, _)| creates_pod(action, name))
+        let creates = |action: &Action| matches!(action, Action::Create(object) if object["kind"] == "Pod" && object["metadata"]["name"] == name);
+        self.actions.iter().any(|(action, _)| creates(action))
     }
 
     fn discovers(&self, resource: &GroupResource) -> bool {
@@ -184,10 +185,6 @@ impl Names for StepNames<'_> {
             None => Ok(()),
         }
     }
-}
-
-fn creates_pod(action: &Action, name: &str) -> bool {
-    matches!(action, Action::Create(object) if object["kind"] == "Pod" && object["metadata"]["name"] == name)
 }
 
 /// Hint for a node name that is probably meant as "no node".

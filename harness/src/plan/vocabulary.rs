@@ -26,7 +26,7 @@ pub(super) fn code(text: &str) -> Result<Code, String> {
     })
 }
 
-/// Lists the defined names for a message.
+/// Lists the keys of a map for an error message about an undefined name.
 pub(super) fn join_names<T>(map: &BTreeMap<String, T>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -23,7 +23,7 @@ struct Volume {
 pub(super) struct Backend<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Storage>,
-    /// Existing volumes by id.
+    /// Existing volumes by volume id.
     volumes: BTreeMap<String, Volume>,
     step: usize,
     action: usize,
@@ -52,11 +52,11 @@ impl<'p> Backend<'p> {
             Observation::Action(_) => {
                 let actions = self.plan.steps.get(self.step).map(|step| &step.actions);
                 if let Some((action, _)) = actions.and_then(|actions| actions.get(self.action)) {
-                    self.act(action);
+                    self.apply_action(action);
                 }
                 self.action += 1;
             }
-            Observation::Call(call) if call.code == "OK" => self.call(call),
+            Observation::Call(call) if call.code == "OK" => self.apply_call(call),
             _ => {}
         }
     }
@@ -80,14 +80,14 @@ impl<'p> Backend<'p> {
         largest.into_iter().max()
     }
 
-    /// The pools that are accessible from the segment. `None` if the capacity of one of them cannot be computed.
+    /// The pools that are accessible from the segment. `None` if the capacity of one of the pools cannot be computed.
     fn accessible_pools(
         &self,
         segment: &Segment,
         parameters: &BTreeMap<String, String>,
     ) -> Option<Vec<FreeCapacity>> {
         let cost = self.cost(parameters).max(1);
-        // A call without a segment concerns all pools.
+        // A CSI call without a segment concerns all pools.
         let serves = |pool: &Segment| {
             let is_same = |(key, value)| segment.get(key) == Some(value);
             segment.is_empty() || pool.iter().all(is_same)
@@ -112,18 +112,18 @@ impl<'p> Backend<'p> {
         pools.collect()
     }
 
-    fn act(&mut self, action: &Action) {
+    fn apply_action(&mut self, action: &Action) {
         match action {
             Action::SetPool(segment, Some(pool)) => {
                 self.pools.insert(segment.clone(), pool.clone());
             }
             Action::SetPool(segment, None) => drop(self.pools.remove(segment)),
-            Action::Attempt(action) => self.act(action),
+            Action::Attempt(action) => self.apply_action(action),
             _ => {}
         }
     }
 
-    fn call(&mut self, call: &CallFact) {
+    fn apply_call(&mut self, call: &CallFact) {
         let Some(id) = &call.volume_id else {
             return;
         };
@@ -132,7 +132,7 @@ impl<'p> Backend<'p> {
         } else if let Some(placed) = &call.placed {
             let segment = placed.segment.as_deref().unwrap_or("*");
             let volume = Volume {
-                // Cannot fail, because the text was formatted from a segment of the plan.
+                // Parsing cannot fail, because the text was formatted from a segment of the plan.
                 segment: self.plan.segments.parse(segment).unwrap_or_default(),
                 bytes: u64::try_from(placed.bytes).unwrap_or(0),
                 // ControllerExpandVolume has no class parameters, so an expanded volume retains its cost.

@@ -14,21 +14,21 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, Observation};
 use crate::plan::Plan;
 use capacity_types::CapacityValues;
 
-/// The compared field.
+/// Which field of published and true capacity a series compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CapacityField {
-    /// `capacity` of the object, `available_capacity` of the driver.
+    /// `capacity` of the CSIStorageCapacity object, `available_capacity` of the driver.
     Capacity,
-    /// `maximumVolumeSize` of the object, `maximum_volume_size` of the driver.
+    /// `maximumVolumeSize` of the CSIStorageCapacity object, `maximum_volume_size` of the driver.
     Maximum,
 }
 
-/// A value and the time from which it applies.
+/// A capacity and the time from which it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Microseconds since the journal was opened.
     pub at_us: u64,
-    /// The value in bytes; `None` if there is no value.
+    /// The capacity in bytes; `None` if there is no capacity.
     pub bytes: Option<i128>,
 }
 
@@ -39,12 +39,12 @@ pub struct Series {
     pub class: String,
     /// Topology segment, spelled as in case files.
     pub segment: String,
-    /// The compared field.
+    /// The field whose values the series contains.
     pub field: CapacityField,
     /// True capacity in bytes of volumes of the class. `None` if it cannot be computed: for pools of devices, the journal does not contain
     /// which device a volume uses.
     pub truth: Vec<Point>,
-    /// Capacity in the CSIStorageCapacity object. If there are several objects, their maximum.
+    /// Capacity in the CSIStorageCapacity object. If the class and segment have several objects, the largest capacity.
     pub published: Vec<Point>,
     /// Capacity in the driver's GetCapacity responses.
     pub reported: Vec<Point>,
@@ -53,7 +53,7 @@ pub struct Series {
 /// StorageClass and topology segment.
 type Key = (String, String);
 
-/// All series of a journal: for each class and segment in `wanted` or of a CSIStorageCapacity object.
+/// All capacity series of a journal: for each class and segment in `wanted` or of a CSIStorageCapacity object.
 pub fn capacity_series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
     let mut keys: BTreeSet<Key> = wanted.into_iter().collect();
     keys.extend(facts.iter().filter_map(|fact| match &fact.what {
@@ -102,7 +102,7 @@ impl Series {
     }
 }
 
-/// The state at one position of the journal.
+/// Storage and published capacity at one position of the journal.
 struct ObservedState<'p> {
     plan: &'p Plan,
     backend: Backend<'p>,
@@ -139,7 +139,7 @@ impl<'p> ObservedState<'p> {
         }
     }
 
-    /// Appends a point to each series whose value a fact has changed.
+    /// Appends a point to each list of the series whose value a fact has changed.
     fn append_points(&self, series: &mut Series, fact: &Fact) {
         let truth = self.true_capacity(series);
         let published = self.published_for(series);
@@ -166,7 +166,7 @@ impl<'p> ObservedState<'p> {
     }
 
     fn is_about(&self, call: &CallFact, series: &Series) -> bool {
-        // A publisher may add parameters, so it is sufficient that all parameters of the class are present.
+        // A publisher may add parameters, so the call is for the class if it contains all parameters of the class.
         let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
         call.method == Method::GetCapacity
             && call.segment.as_deref().unwrap_or("*") == series.segment
@@ -258,8 +258,8 @@ steps:
         })
     }
 
-    /// The series for class `fast` and segment `n1` in a journal of these facts, one second apart.
-    fn of_n1(facts: Vec<Observation>) -> Series {
+    /// The capacity series for class `fast` and segment `n1` in a journal of these facts, one second apart.
+    fn series_of_n1(facts: Vec<Observation>) -> Series {
         let plan = resolve(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
         let numbered = facts.into_iter().zip(0..);
         let facts: Vec<Fact> = numbered
@@ -293,10 +293,10 @@ steps:
         let action = Observation::Action(ActionFact {
             text: "backend n1 is now 7".to_owned(),
         });
-        let series = of_n1(vec![
+        let series = series_of_n1(vec![
             Observation::StepStarted(StepMark { step: 0 }),
             created("v", 4),
-            // A repeated call for the same volume uses no further capacity.
+            // A repeated CreateVolume call for the same volume uses no additional capacity.
             created("v", 4),
             action,
             refused,
@@ -314,7 +314,7 @@ steps:
             available: Some(8),
             ..call(Method::GetCapacity)
         });
-        let series = of_n1(vec![
+        let series = series_of_n1(vec![
             Observation::StepStarted(StepMark { step: 0 }),
             call,
             published(Change::Added, "8"),

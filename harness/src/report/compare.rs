@@ -1,4 +1,4 @@
-//! Compares two runs of one scenario: the first difference, and the final states.
+//! Compares two runs of one scenario: the first difference, and the final states of both clusters.
 //!
 //! Compares objects and calls; ignores generated names.
 
@@ -22,11 +22,11 @@ pub struct Comparison {
     pub step: usize,
     /// The values of both runs at the end of step `step`, for each value that exists in either run.
     pub rows: Vec<ValuePair>,
-    /// Kinds of writes and CSI calls, with their number in each run up to the end of step `step`.
+    /// Kinds of writes and CSI calls, with the number of each kind in each run up to the end of step `step`.
     pub operations: Vec<(String, [usize; 2])>,
 }
 
-/// A value in both runs.
+/// A compared value, such as a published capacity, in both runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValuePair {
     /// The compared value, such as `capacity fast n1`.
@@ -35,21 +35,21 @@ pub struct ValuePair {
     pub got: [Option<String>; 2],
 }
 
-/// The first difference between the runs.
+/// The first difference between two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The value that differs, such as `capacity fast n1`.
     pub subject: String,
-    /// The first change of the value that differs between the runs; `None` for a run without that change.
+    /// The first change of the value that differs between the runs; `None` for a run without such a change.
     pub got: [Option<ValueChange>; 2],
 }
 
-/// A change of a value.
+/// A change of a compared value in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueChange {
-    /// Index of the step.
+    /// Index of the step in which the value changed.
     pub step: usize,
-    /// Seconds since the start of the step.
+    /// Seconds between the start of the step and the change.
     pub seconds: f64,
     /// The new value as text.
     pub value: String,
@@ -86,9 +86,9 @@ pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
 }
 
 impl Difference {
-    /// Sort key: by step first and by time second, because runs may differ in speed.
+    /// Sort key of a change: by step first and by time second, because runs may differ in speed.
     fn sort_key(&self) -> f64 {
-        /// Longer than any step, in seconds, so that the step decides.
+        /// A number of seconds that no step reaches, so that the step index decides the order.
         const STEP: f64 = 1e6;
         let keys = self.got.iter().flatten();
         #[expect(clippy::cast_precision_loss, reason = "the number of steps is small")]
@@ -97,7 +97,7 @@ impl Difference {
     }
 }
 
-/// The first difference between the changes of one value.
+/// The first difference between two runs in the changes of one value.
 fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     let of = |run: &History| run.changes.get(subject).cloned().unwrap_or_default();
     let (one, other) = (of(&runs[0]), of(&runs[1]));
@@ -111,12 +111,12 @@ fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     })
 }
 
-/// All values, writes and calls of one run over time.
+/// All compared values, writes and calls of one run over time.
 #[derive(Default)]
 struct History {
-    /// Number of steps that have started.
+    /// Number of steps that have started in the run.
     steps: usize,
-    /// All changes of each value, in order.
+    /// All changes of each compared value, in order.
     changes: BTreeMap<String, Vec<ValueChange>>,
     /// For each kind of write or call, the step of every occurrence.
     operations: BTreeMap<String, Vec<usize>>,
@@ -159,7 +159,7 @@ impl History {
         self.operations.entry(operation).or_default().push(step);
     }
 
-    /// Records the values that have changed.
+    /// Records the compared values that have changed.
     fn record_values(&mut self, now: BTreeMap<String, String>, seconds: f64) {
         let step = self.steps.saturating_sub(1);
         let absent: Vec<String> = self
@@ -186,10 +186,10 @@ impl History {
 
 const COMPARED_RESOURCES: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
 
-/// The current values, without generated names.
+/// The compared values of a cluster, without generated names.
 fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
-    // Several CSIStorageCapacity objects for one segment are one value.
+    // Several CSIStorageCapacity objects for one class and segment are compared as one value.
     let mut capacities: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (_, object) in cluster.objects(RESOURCE) {
         let class = object["storageClassName"].as_str().unwrap_or_default();

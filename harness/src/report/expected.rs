@@ -6,9 +6,9 @@ use crate::plan::Plan;
 use crate::scenario::parse_yaml;
 use capacity_types::format_flow;
 
-/// Formats an expectation with all its keys except `why`. `step`, `at`: indexes of the step and of the expectation in it.
+/// Formats an expectation with all its keys except `why`. `step`: index of the step. `at`: index of the expectation in the step.
 pub fn format_expectation(plan: &Plan, step: usize, at: usize) -> String {
-    // Cannot fail, because the plan was made from this text.
+    // Parsing cannot fail, because the plan was made from this text.
     let file: Value = parse_yaml(&plan.source, &plan.text).unwrap_or_default();
     // The plan may omit steps of the file, so steps are matched by id instead of index.
     let id = plan.steps.get(step).map(|step| step.id.as_str());

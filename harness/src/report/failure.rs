@@ -8,7 +8,7 @@ use crate::journal::Fact;
 use crate::judge::{DiffRow, Failure, RowState};
 use crate::plan::Plan;
 
-/// Data about a failed case that the caller provides for the text.
+/// Data about a failed case that the caller provides for the failure text.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The requirements that the case tests, from the catalogue.
@@ -19,7 +19,7 @@ pub struct Context {
     pub logged_errors: Vec<String>,
     /// Command that runs only this case again.
     pub rerun: String,
-    /// Further lines, such as paths of files and other commands.
+    /// Additional lines for the user, such as paths of files and other commands.
     pub files: Vec<String>,
 }
 
@@ -36,12 +36,12 @@ pub struct Requirement {
     pub quote: Option<String>,
     /// Document of the quote, if it differs from `source`.
     pub quote_from: Option<String>,
-    /// The part of `text` that the quote does not require.
+    /// The part of the requirement's `text` that the quote does not require.
     pub beyond: Option<String>,
 }
 
 impl Requirement {
-    /// The quote with its id and source; without a quote, the text of the catalogue.
+    /// The quote of the requirement with its id and source; without a quote, the `text` of the catalogue.
     pub fn sentence(&self) -> String {
         let source = self.quote_from.as_ref().unwrap_or(&self.source);
         match &self.quote {
@@ -51,10 +51,10 @@ impl Requirement {
     }
 }
 
-/// Maximum number of rows in the table of expected and actual values. Rows with equal values are dropped first.
+/// Maximum number of rows in the table of expected and actual values. Rows without a difference are dropped first.
 const ROWS_MAX: usize = 10;
 
-/// Explains a failure in about forty lines at most.
+/// Formats the text that explains a failure, in about forty lines at most.
 pub fn format_failure(
     plan: &Plan,
     facts: &[Fact],
@@ -68,66 +68,66 @@ pub fn format_failure(
         false => "FAIL",
     };
     let took = facts.last().map_or(0.0, |fact| fact.at().as_secs_f64());
-    line(
+    write_line(
         &mut out,
         &format!("{}  {}  {took:.2}s", paint.bad(word), paint.strong(plan.id())),
     );
-    line(&mut out, &format!("  title   {}", plan.title));
+    write_line(&mut out, &format!("  title   {}", plan.title));
     for requirement in context.requirements.iter().take(3) {
-        line(&mut out, &format!("  must    {}", requirement.sentence()));
+        write_line(&mut out, &format!("  must    {}", requirement.sentence()));
     }
     if let Some(beyond) = &plan.beyond {
-        line(&mut out, &format!("  beyond the documents: {beyond}"));
+        write_line(&mut out, &format!("  beyond the documents: {beyond}"));
     }
     if let Some(step) = plan.steps.get(failure.step) {
         let position = format!("{}:{}", plan.source, step.line);
         let number = format!("{} of {}", failure.step + 1, plan.steps.len());
-        line(
+        write_line(
             &mut out,
             &format!("  step    {number} “{}” {}", step.id, paint.dim(&position)),
         );
         if let Some(expect) = failure.expect.and_then(|at| step.expect.get(at)) {
-            line(&mut out, &format!("  why     {}", expect.why));
+            write_line(&mut out, &format!("  why     {}", expect.why));
         }
     }
-    line(&mut out, &format!("  verdict {}", failure.summary));
+    write_line(&mut out, &format!("  verdict {}", failure.summary));
     if context.is_inconclusive {
-        line(
+        write_line(
             &mut out,
             "          but the host was too busy: the harness itself stalled for a large part of that time",
         );
     }
-    rows(&mut out, &failure.rows, paint);
+    write_rows(&mut out, &failure.rows, paint);
     write_chain(&mut out, failure, facts, paint);
-    line(&mut out, "  timeline (t=0 at the start of the step, * decided)");
+    write_line(&mut out, "  timeline (t=0 at the start of the step, * decided)");
     for entry in timeline::timeline(facts, failure) {
-        line(&mut out, &format!("    {entry}"));
+        write_line(&mut out, &format!("    {entry}"));
     }
-    // If a program exited, the summary already contains its last lines.
+    // If a program exited, the failure's summary already contains the last lines of the program.
     if failure.exit.is_none() {
         for (at, logged) in context.logged_errors.iter().enumerate() {
-            line(
+            write_line(
                 &mut out,
                 &format!("  {:<7} {logged}", if at == 0 { "log" } else { "" }),
             );
         }
     }
     if !context.rerun.is_empty() {
-        line(&mut out, &format!("  rerun   {}", context.rerun));
+        write_line(&mut out, &format!("  rerun   {}", context.rerun));
     }
     for file in &context.files {
-        line(&mut out, &format!("  {file}"));
+        write_line(&mut out, &format!("  {file}"));
     }
     out
 }
 
-fn line(out: &mut String, text: &str) {
+fn write_line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }
 
 /// Writes the expected and actual values as a table, with the differing rows first.
-fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
+fn write_rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     if rows.is_empty() {
         return;
     }
@@ -137,7 +137,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     let width = |of: &dyn Fn(&DiffRow) -> usize| sorted.iter().map(|row| of(row)).max().unwrap_or(0).min(60);
     let subjects = width(&|row| subject(row).chars().count());
     let wants = width(&|row| row.want.chars().count()).max(4);
-    line(
+    write_line(
         out,
         &format!("      {:<subjects$}  {:<wants$}  {}", "", "want", "got"),
     );
@@ -154,7 +154,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
             row.want,
             row.got
         );
-        line(
+        write_line(
             out,
             &if row.state == RowState::Same {
                 paint.dim(&text)
@@ -166,7 +166,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     if sorted.len() > ROWS_MAX {
         let mut more = String::new();
         let _ = write!(more, "    … and {} more rows", sorted.len() - ROWS_MAX);
-        line(out, &more);
+        write_line(out, &more);
     }
 }
 
@@ -193,6 +193,6 @@ fn write_chain(out: &mut String, failure: &Failure, facts: &[Fact], paint: Paint
             }
             None => format!("[ ] {}: {}", link.text, link.note),
         };
-        line(out, &format!("  {label} {text}"));
+        write_line(out, &format!("  {label} {text}"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::io::IsTerminal;
 
-/// Whether output is coloured.
+/// Whether terminal output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint(bool);
 
 impl Paint {
-    /// Output without colours.
+    /// Terminal output without colours.
     pub const PLAIN: Paint = Paint(false);
 
     /// Colours if the stream is a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.

@@ -12,7 +12,7 @@ use crate::scenario::Role;
 /// Maximum number of messages in a diagram.
 const MESSAGES_MAX: usize = 28;
 
-/// A participant of the diagram. The order of the variants is the display order.
+/// A participant of the sequence diagram. The order of the variants is the display order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Participant {
     /// The harness and its controllers.
@@ -26,7 +26,7 @@ pub enum Participant {
 }
 
 impl Participant {
-    /// The name that the diagram shows.
+    /// The name of the participant that the diagram shows.
     pub fn name(&self) -> &str {
         match self {
             Participant::Harness => "harness",
@@ -37,12 +37,12 @@ impl Participant {
     }
 }
 
-/// A fact as a message of the diagram.
+/// A journal fact as a message of the sequence diagram.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// Seconds since the start of the step; negative if the fact is before the step.
     pub seconds: f64,
-    /// Whether the verdict depends on the fact.
+    /// Whether the fact decided the verdict or proves an event of the causal chain.
     pub decides: bool,
     /// Participant that caused the fact.
     pub from: Participant,
@@ -55,13 +55,13 @@ pub struct Message {
 /// A sequence diagram.
 #[derive(Debug, Clone)]
 pub struct SequenceDiagram {
-    /// The participants, from left to right.
+    /// The participants of the diagram, from left to right.
     pub participants: Vec<Participant>,
-    /// The messages, in the order of their facts.
+    /// The messages of the diagram, in the order of their facts.
     pub messages: Vec<Message>,
 }
 
-/// The diagram of a failure: the facts that decided it, and facts near them.
+/// Builds the sequence diagram of a failure from the facts that decided the failure, and facts near them.
 pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     let (deciding, started) = (deciding_facts(failure), step_start(facts, failure));
     let chosen = choose_facts(facts, failure, &deciding, MESSAGES_MAX);
@@ -129,7 +129,7 @@ fn sender_and_receiver(fact: &Fact, processes: &BTreeSet<&str>) -> (Participant,
     }
 }
 
-/// Client of a CSI call. A call does not contain its client, so the client is the program that uses the node's socket.
+/// Client of a CSI call. The fact does not contain the client, so the program that uses the node's socket counts as the client.
 fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
     let of_node = node.map(|node| Role::Publisher.client_name(Some(node)));
     let known = |client: &str| processes.contains(client);
@@ -144,7 +144,6 @@ fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
 mod tests {
     use super::*;
     use crate::journal::{ProcessEvent, ProcessFact, RequestFact};
-    use crate::judge::Chain;
 
     fn started(client: &str) -> Observation {
         Observation::Process(ProcessFact {
@@ -207,15 +206,9 @@ mod tests {
             })
             .collect();
         let failure = Failure {
-            step: 0,
-            expect: None,
-            summary: String::new(),
-            rows: Vec::new(),
-            exit: None,
-            rule: None,
-            chain: Chain::default(),
             decided_by: 5,
             step_started: 1,
+            ..Failure::default()
         };
         let diagram = sequence_diagram(&facts, &failure);
         let names: Vec<&str> = diagram.participants.iter().map(Participant::name).collect();

@@ -15,14 +15,14 @@ const LINES_MAX: usize = 12;
 /// Maximum number of lines in the timeline of a whole case.
 const CASE_LINES_MAX: usize = 1000;
 
-/// Minimum delay of the harness that is listed. Shorter delays are frequent on a busy host and explain nothing.
+/// Minimum delay of the harness that the timeline lists. Shorter delays are frequent on a busy host and explain nothing.
 const STALL_MIN_US: u64 = 200_000;
 
 /// The timeline of a failure. Deciding facts are marked, insignificant facts are omitted.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding_facts(failure), step_start(facts, failure));
     let chosen = choose_facts(facts, failure, &deciding, LINES_MAX);
-    lines(&chosen, in_step(facts, failure), &deciding, started)
+    format_facts(&chosen, in_step(facts, failure), &deciding, started)
 }
 
 /// The timeline of a whole case: each fact, except repetitions of the same text.
@@ -30,20 +30,20 @@ pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     let mut chosen = significant_facts(facts.iter());
     chosen.truncate(CASE_LINES_MAX);
     let chosen: Vec<&Fact> = chosen.into_iter().map(|(_, fact)| fact).collect();
-    lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
+    format_facts(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
 }
 
 /// Formats facts as lines, with `…` for omitted facts that are not repetitions. A line ends with the number of its repetitions. One line
 /// lists all delays of the harness.
-fn lines<'f>(
+fn format_facts<'f>(
     chosen: &[&Fact],
     all: impl Iterator<Item = &'f Fact> + Clone,
     deciding: &BTreeSet<u64>,
     started: Duration,
 ) -> Vec<String> {
-    // For each text: sequence number of the first fact with this text, and number of such facts.
+    // For each timeline text: sequence number of the first fact with the text, and number of such facts.
     let mut significant: BTreeMap<String, (u64, usize)> = BTreeMap::new();
-    for fact in all.clone().filter(|fact| weight(&fact.what).is_some()) {
+    for fact in all.clone().filter(|fact| significance(&fact.what).is_some()) {
         let first = significant
             .entry(fact_display::format_fact(fact))
             .or_insert((fact.seq, 0));
@@ -77,7 +77,7 @@ fn lines<'f>(
         ));
     }
     lines.extend((!omitted.is_empty()).then(|| "  …".to_owned()));
-    let stalls: Vec<u64> = all.filter_map(|fact| stall(&fact.what)).collect();
+    let stalls: Vec<u64> = all.filter_map(|fact| listed_delay(&fact.what)).collect();
     if let Some(longest) = stalls.iter().max() {
         lines.push(format!(
             "            harness stalled {} × for more than {} ms: {} ms in all, {} ms at most",
@@ -91,7 +91,7 @@ fn lines<'f>(
 }
 
 /// Length of a harness delay in microseconds, if the delay is long enough to be listed.
-fn stall(what: &Observation) -> Option<u64> {
+fn listed_delay(what: &Observation) -> Option<u64> {
     match what {
         Observation::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
         _ => None,
@@ -104,7 +104,7 @@ pub(super) fn deciding_facts(failure: &Failure) -> BTreeSet<u64> {
     links.chain([failure.decided_by]).collect()
 }
 
-/// Time at which the failed step started.
+/// Time from the opening of the journal to the start of the failed step.
 pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
     let first = facts.iter().find(|fact| fact.seq == failure.step_started);
     first.map_or(Duration::ZERO, Fact::at)
@@ -134,45 +134,45 @@ fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f
     facts.iter().filter(move |fact| step.contains(&fact.seq))
 }
 
-/// The significant facts. Of facts with the same text, only the first.
-fn significant_facts<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
+/// The facts that a timeline may list. Of facts with the same text, only the first.
+fn significant_facts<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Significance, &'f Fact)> {
     let mut seen = BTreeSet::new();
     facts
-        .filter_map(|fact| Some((weight(&fact.what)?, fact)))
+        .filter_map(|fact| Some((significance(&fact.what)?, fact)))
         .filter(|(_, fact)| seen.insert(fact_display::format_fact(fact)))
         .collect()
 }
 
-/// Significance of a fact, from high to low.
+/// Significance of a fact for the timeline, from high to low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// Actions and errors.
+enum Significance {
+    /// Actions of the case, errors, and ends of programs.
     Cause,
-    /// Effects.
+    /// Effects, such as a write to the API or a GetCapacity call.
     Effect,
-    /// Starts of programs, and reads.
+    /// Ordinary operation: starts of programs, and reads.
     Routine,
 }
 
-/// Significance of a fact; `None` if the fact is never listed.
-fn weight(what: &Observation) -> Option<Weight> {
+/// Significance of a fact for the timeline; `None` if the timeline never lists the fact.
+fn significance(what: &Observation) -> Option<Significance> {
     match what {
-        Observation::Action(_) | Observation::Fault(_) | Observation::Refused(_) => Some(Weight::Cause),
-        Observation::Call(call) if call.code != "OK" => Some(Weight::Cause),
+        Observation::Action(_) | Observation::Fault(_) | Observation::Refused(_) => Some(Significance::Cause),
+        Observation::Call(call) if call.code != "OK" => Some(Significance::Cause),
         Observation::Process(process) => Some(match process.event {
-            ProcessEvent::Started => Weight::Routine,
-            _ => Weight::Cause,
+            ProcessEvent::Started => Significance::Routine,
+            _ => Significance::Cause,
         }),
-        Observation::Commit(_) | Observation::Extender(_) => Some(Weight::Effect),
+        Observation::Commit(_) | Observation::Extender(_) => Some(Significance::Effect),
         Observation::Call(call)
             if call.method == Method::CreateVolume || call.method == Method::GetCapacity =>
         {
-            Some(Weight::Effect)
+            Some(Significance::Effect)
         }
-        Observation::Call(_) => Some(Weight::Routine),
+        Observation::Call(_) => Some(Significance::Routine),
         Observation::Request(request) if request.code >= 400 => Some(match request.verb {
-            verb if verb.only_reads() => Weight::Routine,
-            _ => Weight::Cause,
+            verb if verb.only_reads() => Significance::Routine,
+            _ => Significance::Cause,
         }),
         _ => None,
     }
@@ -190,7 +190,6 @@ fn clip(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::journal::{ActionFact, LagFact};
-    use crate::judge::Chain;
 
     fn fact(seq: u64, what: Observation) -> Fact {
         Fact {
@@ -207,15 +206,8 @@ mod tests {
 
     fn failure(decided_by: u64) -> Failure {
         Failure {
-            step: 0,
-            expect: None,
-            summary: String::new(),
-            rows: Vec::new(),
-            exit: None,
-            rule: None,
-            chain: Chain::default(),
             decided_by,
-            step_started: 0,
+            ..Failure::default()
         }
     }
 

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::Spanned;
 use super::cells::{Cells, replace_references};
-use super::cover::{Exclusion, Space, Strength, choices, cover};
+use super::cover::{Exclusion, Space, Strength, cover, subsets};
 use super::coverage::PairCoverage;
 use super::ordered::Ordered;
 use super::table::{self, Row, TableError};
 
-/// The axes of a file, and the combinations of values that are excluded.
+/// The axes of a case file, and the combinations of axis values that are excluded.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Axes {
     /// The cells that each value of an axis sets: axis → value → cells.
@@ -37,11 +37,11 @@ enum OneOrMore {
 /// Maximum number of values over all axes of a file, because the rows contain every pair of values.
 const VALUES_MAX: usize = 200;
 
-/// Separator between the values in the name of a row.
+/// Separator between the axis values in the name of a row.
 pub(super) const JOIN: char = '+';
 
 impl Axes {
-    /// Expands the file to the rows of a covering array.
+    /// Expands the case file to the rows of a covering array.
     pub(super) fn expand(&self, text: &str, strength: Strength) -> Result<Vec<Row>, TableError> {
         let space = self.space()?;
         let rows = cover(&space, strength);
@@ -50,7 +50,7 @@ impl Axes {
         Ok(filled)
     }
 
-    /// The row with this name, even if the covering array does not contain it. None if a value does not exist.
+    /// The row with this name, even if the covering array does not contain the row. None if an axis value in the name does not exist.
     pub(super) fn row(&self, text: &str, name: &str) -> Result<Option<Row>, TableError> {
         let space = self.space()?;
         match self.value_indexes(name).filter(|row| space.allows(row)) {
@@ -75,10 +75,10 @@ impl Axes {
             }
             pairs
         };
-        Ok(choices(space.sizes.len(), 2).into_iter().map(of_axes).collect())
+        Ok(subsets(space.sizes.len(), 2).into_iter().map(of_axes).collect())
     }
 
-    /// The value indexes that a row name stands for, one for each axis. None if `name` is not the name of a row.
+    /// The indexes of the axis values in a row name, one index for each axis. None if `name` is not the name of a row.
     fn value_indexes(&self, name: &str) -> Option<Vec<usize>> {
         let words: Vec<&str> = name.split(JOIN).collect();
         let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
@@ -106,7 +106,7 @@ impl Axes {
         })
     }
 
-    /// Converts an excluded combination to indexes of axes and values.
+    /// Converts an excluded combination from names to indexes of axes and values.
     fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {
@@ -114,7 +114,7 @@ impl Axes {
             let at = self.axes.value.index_of(axis).map_err(unknown)?;
             let all = &self.axes.value.0[at].1;
             let numbered = values.list().iter().map(|value| {
-                let unknown = |names| format!("`{value}` is no value of `{axis}`; values: {names}");
+                let unknown = |names| format!("`{value}` is no value of the axis `{axis}`; values: {names}");
                 all.index_of(value)
                     .map_err(|names| table::error_at(constraint, unknown(names)))
             });
@@ -123,7 +123,7 @@ impl Axes {
         Ok(exclusion)
     }
 
-    /// Checks that value names are valid parts of an id, and that only one axis sets each cell.
+    /// Checks that names of axis values are valid parts of a case id, and that only one axis sets each cell.
     fn check(&self) -> Result<(), TableError> {
         let error = |message: String| Err(table::error_at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
@@ -137,7 +137,7 @@ impl Axes {
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (axis, values) in &self.axes.value.0 {
             if values.0.is_empty() {
-                return error(format!("axis `{axis}` has no values; add one"));
+                return error(format!("axis `{axis}` has no values; add a value"));
             }
             for (value, cells) in &values.0 {
                 let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b);
@@ -149,13 +149,13 @@ impl Axes {
                 for cell in cells.keys() {
                     if !self.cells.contains_key(cell) {
                         return error(format!(
-                            "`{cell}` of {axis} {value} has no entry in `cells`; add one"
+                            "cell `{cell}` of {axis} {value} has no entry in `cells`; add an entry"
                         ));
                     }
                     let owner = owners.entry(cell).or_insert(axis);
                     if *owner != axis {
                         return error(format!(
-                            "`{cell}` is set by `{owner}` and by `{axis}`; use two cells"
+                            "cell `{cell}` is set by the axes `{owner}` and `{axis}`; use two cells"
                         ));
                     }
                 }
@@ -262,7 +262,7 @@ steps: [{id: s, expect: specification}]
         assert!(triples.is_superset(&pairs.into_iter().collect()));
     }
 
-    /// The run folder stores the text of the row, so that the verdict can be computed again.
+    /// The run folder stores the text of the row, from which the verdict can be computed again.
     #[test]
     fn the_text_of_a_row_parses_to_the_same_case() {
         let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("valid case");

@@ -6,7 +6,7 @@ use super::ScenarioError;
 use crate::invocation::program;
 use crate::text::read_text_file;
 
-/// A set of case files. The id of a file is its path in the set, without extension.
+/// A set of case files. The id of a case file is its path in the set, without extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseFiles {
     /// All case files in a folder and its subfolders.
@@ -17,9 +17,9 @@ pub enum CaseFiles {
 
 pub(super) struct CaseFile {
     pub(super) id: String,
-    /// Name of the file in messages.
+    /// Name of the case file in messages.
     pub(super) source: String,
-    /// The embedded text. None: the text is read from the file `source`.
+    /// The embedded text of the case file. None: the text is read from the file `source`.
     text: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl CaseFiles {
         }
     }
 
-    /// The case file with this id. Reads no other files.
+    /// The case file with this id. Reads no other case files.
     pub(super) fn find_by_id(&self, id: &str) -> Option<CaseFile> {
         match self {
             CaseFiles::Folder(root) => {
@@ -106,7 +106,7 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
             }
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("yaml") => files.push(path),
-                // A file with this extension is an error, because it would otherwise be ignored silently.
+                // A file with the extension `yml` is an error, because it would otherwise be ignored silently.
                 Some("yml") => {
                     return Err(ScenarioError::whole(
                         &path,

@@ -64,75 +64,47 @@ pub struct ClusterSpec {
 
 /// The CSI driver, its CSIDriver object, and the raw storage that volumes use.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DriverSpec {
     /// Name of the driver, which GetPluginInfo returns and StorageClasses have as provisioner. Unset: `disk.example.com`.
-    #[serde(default = "DriverSpec::default_name")]
     pub name: String,
     /// Topology keys of the driver: the node labels that define a topology segment. Unset: `<driver name>/node`. Empty: the driver does not
     /// support topology.
     pub topology_keys: Option<Vec<String>>,
     /// CSIDriver.spec.storageCapacity (default: true); `null` omits the field.
-    #[serde(default = "DriverSpec::default_tracking")]
     pub storage_capacity: Option<bool>,
     /// Whether the CSIDriver object exists (default: true).
-    #[serde(default = "DriverSpec::default_true")]
     pub object: bool,
     /// Whether the driver advertises GET_CAPACITY (default: true).
-    #[serde(default = "DriverSpec::default_true")]
     pub get_capacity: bool,
     /// Version of the CSI spec that the driver implements, such as `"1.3"`. Unset: the newest. Before 1.4, responses have no
     /// maximum_volume_size.
-    #[serde(default, deserialize_with = "parsed")]
+    #[serde(deserialize_with = "parsed")]
     pub csi_version: Option<SpecVersion>,
     /// Whether the driver advertises CLONE_VOLUME.
-    #[serde(default)]
     pub clone_volume: bool,
     /// Snapshots that exist at the start, by handle. If there are any, the driver advertises CREATE_DELETE_SNAPSHOT. The VolumeSnapshot has
     /// the same name; a volume restored from the snapshot must be in the snapshot's segment.
-    #[serde(default)]
     pub snapshots: BTreeMap<String, SnapshotSpec>,
     /// Mutable parameters that the driver supports. If there are any, the driver advertises MODIFY_VOLUME.
-    #[serde(default)]
     pub mutable_parameters: Vec<String>,
     /// Whether the driver rejects calls that violate the CSI spec. If not, the driver executes such calls as far as possible, and the
     /// violations are findings.
-    #[serde(default)]
     pub strict: bool,
     /// Whether the capacity that GetCapacity returns includes devices that an extender has reserved (default: true).
-    #[serde(default = "DriverSpec::default_true", alias = "tellsReserved")]
+    #[serde(alias = "tellsReserved")]
     pub reports_reserved: bool,
     /// Raw bytes per byte of a volume's size, by class parameter, as in `[{parameter: raid, value: mirror, factor: 2}]`. To make volumes
     /// use less, set `overcommit` of a pool.
-    #[serde(default)]
     pub costs: Vec<CostSpec>,
-}
-
-impl DriverSpec {
-    fn default_name() -> String {
-        "disk.example.com".to_owned()
-    }
-
-    // serde needs a function for the default, and the field is an Option.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "serde calls it for a field of type Option"
-    )]
-    fn default_tracking() -> Option<bool> {
-        Some(true)
-    }
-
-    fn default_true() -> bool {
-        true
-    }
 }
 
 impl Default for DriverSpec {
     fn default() -> Self {
         DriverSpec {
-            name: Self::default_name(),
+            name: "disk.example.com".to_owned(),
             topology_keys: None,
-            storage_capacity: Self::default_tracking(),
+            storage_capacity: Some(true),
             object: true,
             get_capacity: true,
             csi_version: None,
@@ -144,6 +116,10 @@ impl Default for DriverSpec {
             costs: Vec::new(),
         }
     }
+}
+
+fn default_true() -> bool {
+    true
 }
 
 /// A snapshot that exists at the start.
@@ -179,7 +155,7 @@ pub struct NodeSpec {
     pub labels: BTreeMap<String, Option<String>>,
     /// Whether the node's CSINode lists the driver (default: true). If not, the node has no default topology labels, and in distributed
     /// mode no publisher runs on it.
-    #[serde(default = "DriverSpec::default_true")]
+    #[serde(default = "default_true")]
     pub registered: bool,
     /// Topology keys of the driver in the CSINode. Unset: the driver's topology keys.
     pub topology_keys: Option<Vec<String>>,

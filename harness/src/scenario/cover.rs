@@ -27,7 +27,7 @@ impl Strength {
     }
 }
 
-/// The number of values of each axis, and the excluded combinations.
+/// The number of values of each axis, and the excluded combinations of values.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) sizes: Vec<usize>,
@@ -37,13 +37,13 @@ pub(super) struct Space {
 /// An excluded combination: some axes, each with its excluded values.
 pub(super) type Exclusion = Vec<(usize, Vec<usize>)>;
 
-/// Values of some axes as (axis, value), in the order of the axes.
+/// Values of some axes as (axis index, value index), in the order of the axes.
 type Combination = Vec<(usize, usize)>;
 
-/// An incomplete row: for each axis the value, or None.
+/// An incomplete row: for each axis the index of its value, or None.
 type Partial = Vec<Option<usize>>;
 
-/// A combination encoded as one number, so that lookups do not allocate memory.
+/// A combination of axis values encoded as one number, so that lookups do not allocate memory.
 type Key = u64;
 
 /// The wider search runs if the number of rows exceeds the lower bound (`least`) by this factor.
@@ -58,7 +58,7 @@ pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     cover(&space, Strength::Pairs)
 }
 
-/// Rows that contain every allowed combination of this size.
+/// Rows that contain every allowed combination of values of two axes (pairs) or three axes (triples).
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     let strength = strength.size().min(space.sizes.len());
     let rows = Search::new(space, strength).rows(&[TieBreak::First]);
@@ -69,21 +69,21 @@ pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     if wider.len() < rows.len() { wider } else { rows }
 }
 
-/// Lower bound for the number of rows: the product of the sizes of the largest axes.
+/// Lower bound for the number of rows: the product of the value counts of the largest axes.
 fn min_row_count(sizes: &[usize], strength: usize) -> usize {
     let mut largest = sizes.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
     largest[..strength].iter().product()
 }
 
-/// How the search chooses between values that add equally many combinations.
+/// How the search chooses between axis values that add equally many combinations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum TieBreak {
     First,
     Last,
 }
 
-/// Encodes a combination; the order of its axes does not matter.
+/// Encodes a combination of axis values; the order of the axes does not matter.
 fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
     const AXIS: u32 = 9;
     const VALUE: u32 = 12;
@@ -116,20 +116,20 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(space: &'a Space, strength: usize) -> Self {
         let axes = space.sizes.len();
-        let of_row = choices(axes, strength);
+        let of_row = subsets(axes, strength);
         let possible = of_row.iter().flat_map(|axes| space.combinations(axes));
         let possible = possible.filter(|it| space.is_possible(it));
         Search {
             space,
             missing: possible.map(|it| (key(it.iter().copied()), it)).collect(),
             of_fixed: (0..axes)
-                .map(|fixed| choices(fixed, strength.saturating_sub(1)))
+                .map(|fixed| subsets(fixed, strength.saturating_sub(1)))
                 .collect(),
             of_row,
         }
     }
 
-    /// Finds all rows. Each row is the candidate that adds most combinations; the candidates differ in tie rule and first axis.
+    /// Finds all rows of the array. Each is the candidate that adds most combinations; the candidates differ in tie break and first axis.
     fn rows(mut self, ties: &[TieBreak]) -> Vec<Vec<usize>> {
         let axes = self.space.sizes.len();
         let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
                     .filter(|it| self.is_missing(it))
                     .count()
             };
-            // Reversed, because `max_by_key` returns the last of equally good candidates, and the first one is wanted.
+            // Candidates are reversed, because `max_by_key` returns the last of equally good ones, and the first one is wanted.
             let Some(row) = candidates.into_iter().rev().max_by_key(gain) else {
                 break;
             };
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
             let mut best: Option<(usize, usize)> = None;
             for value in 0..self.space.sizes[axis] {
                 row[axis] = Some(value);
-                let gain = self.gain(&fixed, (axis, value));
+                let gain = self.count_added_combinations(&fixed, (axis, value));
                 let better = |(most, _)| gain > most || gain == most && tie == TieBreak::Last;
                 if best.is_none_or(better) && self.space.can_be_completed(&mut row) {
                     best = Some((gain, value));
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
     }
 
     /// Number of missing combinations that a row with the values `fixed` contains in addition if the value `added` is set.
-    fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
+    fn count_added_combinations(&self, fixed: &Combination, added: (usize, usize)) -> usize {
         let others = self.of_fixed[fixed.len()].iter();
         let with = others.map(|places| {
             key(places
@@ -201,20 +201,20 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The combinations that a row contains, encoded as keys.
+/// The combinations of axis values that a row contains, encoded as keys.
 fn combination_keys<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
     of_row
         .iter()
         .map(|axes| key(axes.iter().map(|axis| (*axis, row[*axis]))))
 }
 
-/// All subsets of `0..of` of this size, each in ascending order.
-pub(super) fn choices(of: usize, size: usize) -> Vec<Vec<usize>> {
+/// All subsets of the numbers `0..of` that have `size` elements, each in ascending order.
+pub(super) fn subsets(of: usize, size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
     }
     let with_last = |last: usize| {
-        let before = choices(last, size - 1).into_iter();
+        let before = subsets(last, size - 1).into_iter();
         before.map(move |mut chosen| {
             chosen.push(last);
             chosen
@@ -301,7 +301,7 @@ mod tests {
         })
     }
 
-    /// All allowed rows.
+    /// All rows that contain no excluded combination.
     fn allowed(space: &Space) -> Vec<Vec<usize>> {
         let axes: Vec<usize> = (0..space.sizes.len()).collect();
         let all = space.combinations(&axes).into_iter();
@@ -315,7 +315,7 @@ mod tests {
             let strength = if triples { Strength::Triples } else { Strength::Pairs };
             let size = strength.size().min(space.sizes.len());
             let rows = cover(&space, strength);
-            let of_row = choices(space.sizes.len(), size);
+            let of_row = subsets(space.sizes.len(), size);
             let occur: BTreeSet<Key> = rows.iter().flat_map(|row| combination_keys(row, &of_row)).collect();
             let wanted: BTreeSet<Key> = allowed(&space).iter().flat_map(|row| combination_keys(row, &of_row)).collect();
             prop_assert_eq!(occur, wanted);

@@ -9,14 +9,14 @@ pub struct PairCoverage {
     pub second: String,
     /// Number of allowed pairs that occur in at least one case.
     pub covered: usize,
-    /// Number of allowed pairs.
+    /// Number of pairs of values that the axes allow.
     pub possible: usize,
-    /// Allowed pairs that occur in no case.
+    /// Allowed pairs of values that occur in no case.
     pub missing: Vec<(String, String)>,
 }
 
 impl PairCoverage {
-    /// Coverage of two axes, without any pairs yet.
+    /// Coverage of two axes before any pair is counted.
     pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),
@@ -27,7 +27,7 @@ impl PairCoverage {
         }
     }
 
-    /// Counts an allowed pair. `occurs`: whether at least one case contains the pair.
+    /// Counts an allowed pair of axis values. `occurs`: whether at least one case contains the pair.
     pub fn add(&mut self, value: &str, with: &str, occurs: bool) {
         self.possible += 1;
         match occurs {

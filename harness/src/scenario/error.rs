@@ -8,13 +8,13 @@ use serde_saphyr::Location;
 /// An error in a case file: where it is, what is wrong, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Name of the file, as the user spelled it.
+    /// Name of the case file, as the user spelled it.
     pub source: String,
-    /// Line and column, both from 1. None if the error concerns the whole file.
+    /// Line and column in the case file, both from 1. None if the error concerns the whole file.
     pub position: Option<(u64, u64)>,
-    /// What is wrong and how to fix it.
+    /// What is wrong in the case file and how to fix it.
     pub message: String,
-    /// The line of the file at the position, if known.
+    /// The line of the case file at the position, if known.
     pub line: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Shortens a line to the width of a terminal. Also returns the number of characters before the column, which counts from 1.
+/// Shortens a source line to the width of a terminal. Also returns the number of characters before the column, which counts from 1.
 fn shorten_around(line: &str, column: usize) -> (String, usize) {
     /// Maximum number of characters of the source line that an error shows.
     const SHOWN: usize = 160;
@@ -63,7 +63,7 @@ fn shorten_around(line: &str, column: usize) -> (String, usize) {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// Creates an error for a position in the text.
+    /// Creates an error for a position in the text of a case file.
     pub fn at(source: &str, text: &str, location: Location, message: impl Into<String>) -> Self {
         Self::in_text(
             source,
@@ -85,7 +85,7 @@ impl ScenarioError {
         }
     }
 
-    /// Creates an error that concerns the whole file.
+    /// Creates an error that concerns a whole case file.
     pub fn whole(source: &Path, message: impl Into<String>) -> Self {
         let source = source.display().to_string();
         ScenarioError {

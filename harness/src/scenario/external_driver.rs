@@ -82,7 +82,7 @@ impl ExternalDriver {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
         if !self.accepts_backend {
-            // The driver has its own storage, which the case does not know.
+            // The driver has its own storage, so the case's storage does not apply.
             cluster.backend.clear();
         }
         cluster.mode = self.mode.unwrap_or(cluster.mode);
@@ -90,10 +90,10 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// A copy of the case that uses an external driver. The key `externalDriver` is added to its text; other lines keep their numbers.
+    /// A copy of the case that uses an external driver. The case's text gets the key `externalDriver`; other lines keep their numbers.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
         let outline: Outline = parse_yaml(&self.source, &self.text)?;
-        // Cannot fail: the value contains only strings, lists and maps. JSON is valid YAML.
+        // Serialization cannot fail: the value contains only strings, lists and maps. JSON is valid YAML.
         let value = serde_json::to_string(driver).unwrap_or_default();
         let mut scenario = self.clone();
         scenario.file.external_driver = Some(driver.clone());

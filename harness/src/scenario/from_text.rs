@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use super::bound::duration;
 use crate::alike::did_you_mean;
 
-/// Parses an optional value from a string.
+/// Deserializes an optional value by parsing a string.
 pub(crate) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -21,13 +21,13 @@ where
     text.parse().map(Some).map_err(D::Error::custom)
 }
 
-/// Parses a duration such as `10s` or `500ms`.
+/// Deserializes a duration such as `10s` or `500ms`.
 pub(super) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     duration(&text).map(Some).map_err(D::Error::custom)
 }
 
-/// A feature gate of the API server.
+/// Name of a feature gate of the API server.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Gate(String);
 

@@ -10,7 +10,7 @@ use super::parse::{is_id, pairs, parse, parse_at, parse_cluster, parse_row};
 use super::{Scenario, ScenarioError};
 use crate::cores::on_all_cores;
 
-/// Loads one case file.
+/// Loads the cases of one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse(&path.display().to_string(), &text_in(path)?)
 }
@@ -20,7 +20,7 @@ pub fn load_cluster(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse_cluster(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Loads all cases of these files, sorted by id. The id of a case starts with the id of its file.
+/// Loads all cases of these case files, sorted by case id. The id of a case starts with the id of its file.
 pub fn load_tree(files: &CaseFiles) -> Result<Vec<Scenario>, ScenarioError> {
     load_tree_where(files, Strength::default(), &|_| true)
 }
@@ -40,7 +40,7 @@ pub fn load_tree_where(
         for case in of_file? {
             if let Some(other) = cases.get(&case.id) {
                 let message = format!(
-                    "id `{}` is taken by {}; choose another row name",
+                    "the case id `{}` already exists in {}; choose another row name",
                     case.id, other.source
                 );
                 return Err(ScenarioError::at(
@@ -56,7 +56,7 @@ pub fn load_tree_where(
     Ok(cases.into_values().collect())
 }
 
-/// Pair coverage of these cases, for each file that has axes.
+/// Coverage of pairs of axis values in these cases, for each case file that has axes.
 pub fn coverage(
     files: &CaseFiles,
     ids: &[&str],
@@ -73,7 +73,7 @@ pub fn coverage(
     Ok(covered)
 }
 
-/// Loads one case by its id, without reading other files. None if the file or its row does not exist.
+/// Loads one case by its id, without reading other case files. None if the file or its row does not exist.
 pub fn load_case(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, ScenarioError> {
     let of_row = id.rsplit_once('/').filter(|(file, _)| is_id(file));
     let of_row = of_row.and_then(|(file, row)| Some((files.find_by_id(file)?, row)));
@@ -106,7 +106,7 @@ fn load_whole(
     for case in &cases {
         if case.file.id.value != file.id {
             let message = format!(
-                "id `{}` must be the file's path, `{}`",
+                "case id `{}` must be the file's path, `{}`",
                 case.file.id.value, file.id
             );
             return Err(ScenarioError::at(

@@ -22,7 +22,7 @@ pub enum MetricsSource {
 }
 
 impl MetricsSource {
-    /// Name of the component in case files and journals.
+    /// Name of the component in case files and in the journal.
     pub fn as_str(self) -> &'static str {
         self.role().map_or("server", Role::as_str)
     }
@@ -38,7 +38,7 @@ impl MetricsSource {
     }
 }
 
-/// Conditions on a sum of series. At least one must hold.
+/// Conditions on a sum of metric series, of which at least one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SumConditions {
@@ -88,11 +88,11 @@ impl fmt::Display for SumConditions {
     }
 }
 
-/// A condition on a sum.
+/// A condition on a sum of metric series.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum SumCondition {
-    /// No series matches.
+    /// No series matches, so that there is no sum.
     Absent,
     /// The comparison of the sum with the number holds.
     Compared(Comparison, f64),

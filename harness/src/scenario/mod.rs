@@ -72,17 +72,17 @@ pub struct Scenario {
     pub source: String,
     /// Text of a case file that contains only this case. For a table row: with the row's id and cells, and without the table.
     pub text: String,
-    /// The parsed file.
+    /// The parsed content of the case file.
     pub file: ScenarioFile,
 }
 
 impl Scenario {
-    /// An error at a position in the text of this case.
+    /// Creates an error at a position in the text of this case.
     pub fn error(&self, location: Location, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.source, &self.text, location, message)
     }
 
-    /// An error at the value of a key of `cluster`. `path`: the keys that lead from `cluster` to the value.
+    /// Creates an error at the value of a key below `cluster`. `path`: the YAML keys that lead from `cluster` to the value.
     pub(crate) fn error_in_cluster(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
         let path: Vec<&str> = std::iter::once("cluster").chain(path.iter().copied()).collect();
         let position = yaml_position::position_of(&self.text, &path);
@@ -90,7 +90,7 @@ impl Scenario {
     }
 }
 
-/// A case file.
+/// The content of a case file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioFile {

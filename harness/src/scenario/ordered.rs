@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-/// Entries of a map, in the order of the file.
+/// Entries of a YAML map, in the order of the file.
 #[derive(Debug, Clone)]
 pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
 
 impl<T> Ordered<T> {
-    /// Index of the entry with this name. The error lists the valid names.
+    /// Index of the map entry with this name. The error lists the valid names.
     pub(super) fn index_of(&self, name: &str) -> Result<usize, String> {
         let names = || self.0.iter().map(|(known, _)| known.as_str());
         names()

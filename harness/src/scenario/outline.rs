@@ -5,13 +5,13 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-/// Top-level keys with their byte offsets, in the order of the file.
+/// Top-level YAML keys with their byte offsets, in the order of the file.
 pub(super) struct Outline {
     keys: Vec<(String, usize)>,
 }
 
 impl Outline {
-    /// Removes a key and its value. Other lines keep their numbers; in a map in braces, other keys keep their columns.
+    /// Removes a top-level key and its value. Other lines keep their numbers; in a map in braces, other keys keep their columns.
     pub(super) fn remove_key(&self, text: &str, key: &str) -> String {
         let Some(index) = self.keys.iter().position(|(name, _)| name == key) else {
             return text.to_owned();
@@ -33,7 +33,7 @@ impl Outline {
         self.keys.iter().any(|(name, _)| name == key)
     }
 
-    /// Adds a key with this value, which must be JSON.
+    /// Adds a top-level key with this value, which must be JSON.
     pub(super) fn add_key(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {
             return format!("{}\n{key}: {value}\n", text.trim_end());
@@ -77,7 +77,7 @@ pub(super) fn offset(bytes: Option<u64>) -> Option<usize> {
     usize::try_from(bytes?).ok()
 }
 
-/// Offset of the closing brace of the top-level map. Comments may follow the brace.
+/// Byte offset of the closing brace of the top-level map. Comments may follow the brace.
 fn last_brace(text: &str) -> usize {
     let mut end = text.len();
     for line in text.split_inclusive('\n').rev() {

@@ -1,4 +1,4 @@
-//! Parses a text to [`Scenario`]s. Expands tables and axes, so that each row becomes a case with a text of its own.
+//! Parses the text of a case file to [`Scenario`]s. Expands tables and axes, so that each row becomes a case with a text of its own.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use super::table::{self, Table, TableError};
 use super::yaml_errors::yaml_error;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
-/// The keys that expand a file to several cases. Other keys are not parsed yet, because their values may contain `$names`.
+/// The YAML keys that expand a file to several cases. Other keys are not parsed yet, because their values may contain `$names`.
 #[derive(Deserialize)]
 struct Expansion {
     table: Option<Table>,
     axes: Option<IgnoredAny>,
 }
 
-/// Parses all cases of a text. Axes expand to rows that contain all pairs of values. `source`: name of the file in messages.
+/// Parses all cases of a text. Axes expand to rows that contain all pairs of values. `source`: name of the case file in messages.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     parse_at(source, text, Strength::default())
 }
@@ -55,7 +55,7 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
             parse_yaml::<Axes>(source, text)?.expand(&remove_keys(source, text, &AXES)?, strength)
         }
         (Some(_), Some(_)) => {
-            let message = "a file has a `table` or `axes`; remove one".to_owned();
+            let message = "a case file has either `table` or `axes`; remove one of them".to_owned();
             return Err(ScenarioError::whole(Path::new(source), message));
         }
     };
@@ -65,7 +65,7 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
         .collect()
 }
 
-/// The row with this name, even if the covering array does not contain it. None if the row does not exist or the text has no axes.
+/// The case of the row with this name, even if the covering array lacks the row. None if the row does not exist or the text has no axes.
 pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
     if parse_yaml::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
@@ -77,7 +77,7 @@ pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<S
         .transpose()
 }
 
-/// Pair coverage of the rows with these names. None if the text has no axes.
+/// Coverage of pairs of axis values in the rows with these names. None if the text has no axes.
 pub(super) fn pairs(
     source: &str,
     text: &str,
@@ -90,7 +90,7 @@ pub(super) fn pairs(
     pairs.map(Some).map_err(|error| at_position(source, text, error))
 }
 
-/// The key `axes`, and keys that are allowed only with it.
+/// The YAML key `axes`, and keys that are allowed only together with `axes`.
 const AXES: [&str; 3] = ["axes", "cells", "constraints"];
 
 fn remove_keys(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
@@ -106,7 +106,7 @@ fn at_position(source: &str, text: &str, error: TableError) -> ScenarioError {
     ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
 }
 
-/// Parses a text with exactly one case.
+/// Parses the text of a case file that contains exactly one case.
 pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     let mut cases = parse(source, text)?;
     match (cases.pop(), cases.is_empty()) {
@@ -172,7 +172,7 @@ fn parse_scenario(source: &str, text: String, row: Option<&str>) -> Result<Scena
     })
 }
 
-/// Replaces the id in the text of a case.
+/// Replaces the case id in the text of a case.
 fn with_id(mut text: String, current: &Spanned<String>, id: &str) -> String {
     let span = current.defined.span();
     if current.value != id

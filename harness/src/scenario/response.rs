@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{FromShort, Short, Size};
 
-/// Name that refers, in relations, to the CSIStorageCapacity object for the class and segment of the response.
+/// Name that stands, in relations, for the CSIStorageCapacity object of the response's class and segment.
 pub(crate) const PUBLISHED: &str = "published";
 
 /// Conditions on one response: field → relation, or a list of relations of which at least one must hold.
 pub type ResponseSpec = BTreeMap<String, Short<Relations>>;
 
-/// Relations for a field. At least one must hold.
+/// Relations for a field of a driver response. At least one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relations {
@@ -40,17 +40,17 @@ impl FromShort for Relations {
     }
 }
 
-/// A condition on a field of a response.
+/// A condition on a field of a driver response.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Relation {
-    /// The field is not set.
+    /// The field is not set in the response.
     Absent,
-    /// A DNS subdomain of at most 63 characters, as CSI requires for the plugin name (GetPluginInfo).
+    /// The field is a DNS subdomain of at most 63 characters, as CSI requires for the plugin name (GetPluginInfo).
     DnsSubdomain,
-    /// A number; the comparison of the number with the value of the expression holds.
+    /// The field is a number, and its comparison with the value of the expression holds.
     Compared(Comparison, Expression),
-    /// A string equal to this one.
+    /// The field is a string equal to this string.
     Text(String),
 }
 
@@ -91,7 +91,7 @@ fn is_subdomain(name: &str) -> bool {
 /// filesystem. Volumes of cases have at least 1Gi.
 const TOLERANCE: i128 = 1 << 20;
 
-/// Fields that contain free space, in GetCapacity responses and CSIStorageCapacity objects.
+/// Names of the fields that contain free space, in GetCapacity responses and CSIStorageCapacity objects.
 const FREE_SPACE: [&str; 5] = ["available", "room", "maximum", "minimum", "capacity"];
 
 /// A comparison of two numbers.
@@ -109,7 +109,7 @@ pub enum Comparison {
     Less,
 }
 
-/// The operators and their spelling. `>=` precedes `>`, because `>` is a prefix of it.
+/// The comparison operators and their spelling. `>=` precedes `>`, because `>` is a prefix of `>=`.
 const COMPARISONS: [(&str, Comparison); 5] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -154,7 +154,7 @@ impl Relation {
             (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
-            // A size without an operator means equality.
+            // A size without an operator is compared for equality.
             (None, text) => match Expression::parse(text) {
                 Ok(field) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                     Relation::Compared(Comparison::Equal, field)
@@ -190,7 +190,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// A sum of fields and sizes, such as `before.room + 1`.
+/// A sum of response fields and sizes, such as `before.room + 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expression {
@@ -198,11 +198,11 @@ pub struct Expression {
     terms: Vec<(i128, Term)>,
 }
 
-/// A field or a size in a sum.
+/// A response field or a size in a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     Bytes(i128),
-    /// A field of a response, as (response, field).
+    /// A field of a driver response, as (response, field).
     Field(String, String),
 }
 
@@ -246,7 +246,7 @@ impl Expression {
         })
     }
 
-    /// Evaluates the sum. `field` returns the number in a field by response and field name. The error names the missing field.
+    /// Evaluates the sum. `field` returns the number in a response field by response and field name. The error names the missing field.
     pub fn value(&self, field: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
         let mut sum: i128 = 0;
         for (sign, term) in &self.terms {
@@ -262,7 +262,7 @@ impl Expression {
         Ok(sum)
     }
 
-    /// Response and field name, if the expression consists of a single field.
+    /// Response and field name, if the expression consists of a single field and nothing else.
     pub fn field(&self) -> Option<(&str, &str)> {
         match self.terms.as_slice() {
             [(1, Term::Field(response, name))] => Some((response, name)),

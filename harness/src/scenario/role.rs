@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Whether, and for which programs, a failure of a case counts.
+/// Whether, and for which programs, a failure of a case fails the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -30,7 +30,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles.
+    /// All roles of programs under test.
     pub const ALL: [Role; 4] = [Role::Publisher, Role::Scheduler, Role::Cleaner, Role::Driver];
 
     /// Name of the role in case files, journals and reports.

@@ -9,13 +9,13 @@ use std::ops::Deref;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A type with a short form.
+/// A type that a case file can contain as a scalar.
 pub trait FromShort: Sized {
     /// Completes the text "expected …" in errors.
     const EXPECTING: &'static str;
-    /// Parses the short form.
+    /// Parses the short form, a scalar.
     fn from_short(text: &str) -> Result<Self, String>;
-    /// Parses a list of scalars, if the type supports lists.
+    /// Parses a list of scalars. Returns an error unless the type supports lists.
     fn from_list(_list: Vec<String>) -> Result<Self, String> {
         Err(format!("a list is not possible here; write {}", Self::EXPECTING))
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use capacity_types::{Arithmetic, Quantity};
+use capacity_types::{ByteConversion, Quantity};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// A size in bytes, such as `10Gi`. `10Gi+1` and `10Gi-1` are one byte more and less.
@@ -14,7 +14,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Parses `QUANTITY`, `QUANTITY+BYTES` or `QUANTITY-BYTES`.
+    /// Parses the text of a size: `QUANTITY`, `QUANTITY+BYTES` or `QUANTITY-BYTES`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong =
             |part: &str| format!("`{part}` is not a size; write a quantity such as 10Gi, 256G or 10Gi+1");
@@ -26,14 +26,14 @@ impl Size {
             let quantity: Quantity = text.parse().map_err(|_| wrong(text))?;
             return Ok(Size {
                 text: text.to_owned(),
-                bytes: quantity.bytes(Arithmetic::Exact),
+                bytes: quantity.bytes(ByteConversion::Exact),
             });
         };
         let base: Quantity = text[..at].parse().map_err(|_| wrong(text))?;
         let offset: i128 = text[at + 1..].parse().map_err(|_| wrong(text))?;
         let sum = match sign {
-            '+' => base.bytes(Arithmetic::Exact).checked_add(offset),
-            _ => base.bytes(Arithmetic::Exact).checked_sub(offset),
+            '+' => base.bytes(ByteConversion::Exact).checked_add(offset),
+            _ => base.bytes(ByteConversion::Exact).checked_sub(offset),
         };
         let bytes = sum.ok_or_else(|| wrong(text))?;
         Ok(Size {
@@ -47,7 +47,7 @@ impl Size {
         &self.text
     }
 
-    /// Number of bytes; fractions are rounded up.
+    /// The size as a number of bytes; fractions are rounded up.
     pub fn bytes(&self) -> i128 {
         self.bytes
     }
@@ -67,7 +67,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Number of bytes.
+    /// The size as a number of bytes.
     pub fn count(&self) -> u64 {
         self.count
     }

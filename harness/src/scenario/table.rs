@@ -19,20 +19,20 @@ pub struct Table {
 /// Maximum total size in bytes of all expanded rows of a file. Limited, because each row repeats the text of the file.
 pub(super) const ROWS_BYTES_MAX: usize = 32 << 20;
 
-/// An error in a table, with its position.
+/// An error in a table of a case file, with its position.
 pub(super) struct TableError {
     pub(super) line: u64,
     pub(super) column: u64,
     pub(super) message: String,
 }
 
-/// The name of a row, and the text of the file with the row's cells.
+/// The name of a table row, and the text of the case file with the row's cells.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) text: String,
 }
 
-/// Expands the text of the file for each row.
+/// Expands the text of the case file for each row of the table.
 pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> {
     check(table)?;
     let columns = &table.columns.value;
@@ -65,7 +65,7 @@ fn check(table: &Table) -> Result<(), TableError> {
     if table.rows.is_empty() {
         return Err(error_at(
             &table.columns,
-            "the table has no rows; add one, or remove the table".to_owned(),
+            "the table has no rows; add a row, or remove the table".to_owned(),
         ));
     }
     let mut names = std::collections::BTreeSet::new();
@@ -105,7 +105,7 @@ pub(super) fn error_at<T>(value: &Spanned<T>, message: String) -> TableError {
     }
 }
 
-/// Replaces each `$name` by the cell of the row. `bytes_left`: how many bytes the result may still use.
+/// Replaces each `$name` in a text by the cell of the row. `bytes_left`: how many bytes the result may still use.
 pub(super) fn insert_cells(
     text: &str,
     columns: &[String],
@@ -168,7 +168,7 @@ fn identifier(text: &str) -> &str {
     }
 }
 
-/// Formats a cell for the text of the file: as plain text if that is unambiguous, otherwise as JSON, which is valid YAML.
+/// Formats a cell for the text of a case file: as plain text if unambiguous, otherwise as JSON, which is valid YAML.
 fn render(cell: &Value) -> String {
     match cell {
         Value::String(text) if is_plain(text) => text.clone(),
@@ -190,7 +190,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(safe)
         && !text.starts_with('-')
-        // A release such as 1.20 must remain a string, because the number would be 1.2.
+        // A cell such as the release 1.20 must remain a string, because the number would be 1.2.
         && text.parse::<f64>().is_err()
         && !ambiguous.contains(&text.to_ascii_lowercase().as_str())
 }

@@ -7,14 +7,14 @@ use super::yaml_position::PositionContext;
 use crate::alike::nearest;
 use crate::renamed::old_of;
 
-/// Line and column, from 1.
+/// Line and column in a YAML text, from 1.
 type Position = (u64, u64);
 
 /// Position and message of a YAML error.
 pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
     let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
-    // Removes the position from the message, because it is returned separately.
+    // The position is removed from the message, because it is returned separately.
     let message = message
         .rfind(" at line ")
         .map_or(message.as_str(), |end| &message[..end])
@@ -26,7 +26,7 @@ pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String
         .unwrap_or_else(|| (position, replace_parser_terms(message)))
 }
 
-/// A message that names the keys around the position. None if the keys do not explain the error.
+/// An error message that names the YAML keys around the position. None if the keys do not explain the error.
 fn message_with_context(
     context: &PositionContext,
     message: &str,
@@ -81,7 +81,7 @@ fn second_key(context: &PositionContext) -> Option<String> {
     ))
 }
 
-/// Renamed keys and words, as (old name, new name).
+/// Renamed YAML keys and words, as (old name, new name).
 const RENAMED: [(&str, &str); 7] = [
     ("hold", "stays"),
     ("hold", "lag"),
@@ -92,7 +92,7 @@ const RENAMED: [(&str, &str); 7] = [
     ("maximumVolumeSize", "maximum"),
 ];
 
-/// The unknown word in an error, and the valid words.
+/// The unknown word in a YAML error, and the valid words.
 fn unknown_word(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let rest = message
         .strip_prefix("unknown field `")
@@ -102,7 +102,7 @@ fn unknown_word(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     Some((word, expected.filter(|word| !word.is_empty())))
 }
 
-/// Removes old spellings from the list of valid words in a message. None if the list contains no old spellings.
+/// Removes old spellings from the list of valid words in an error message. None if the list contains no old spellings.
 fn without_old_spellings(message: &str) -> Option<String> {
     let (head, list) = message.split_once("`, expected ")?;
     let words = list.strip_prefix("one of ").unwrap_or(list).split(", ");
@@ -120,7 +120,7 @@ fn without_old_spellings(message: &str) -> Option<String> {
     (current.len() < words.len()).then(|| format!("{head}`, expected one of {}", current.join(", ")))
 }
 
-/// An error message with the new name of a renamed key. None if the key was not renamed.
+/// An error message with the new name of a renamed YAML key. None if the key was not renamed.
 fn renamed_key_error(message: &str) -> Option<String> {
     let (old, expected) = unknown_word(message)?;
     let expected: Vec<&str> = expected.collect();
@@ -130,7 +130,7 @@ fn renamed_key_error(message: &str) -> Option<String> {
     Some(format!("the key `{old}` is called `{new}` here; rename it"))
 }
 
-/// Adds the most similar valid word to an error about an unknown word.
+/// Adds the most similar valid word to an error message about an unknown word.
 fn with_suggestion(message: String) -> String {
     let meant = unknown_word(&message).and_then(|(word, expected)| nearest(word, expected));
     match meant {
@@ -139,7 +139,7 @@ fn with_suggestion(message: String) -> String {
     }
 }
 
-/// Replaces a Rust number type in a message by a description of the expected number.
+/// Replaces a Rust number type in an error message by a description of the expected number.
 fn explain_number(message: &str) -> Option<String> {
     let kind = message.strip_prefix("invalid ")?;
     let expected = match kind {
@@ -161,7 +161,7 @@ fn explain_character(message: &str) -> Option<String> {
     ))
 }
 
-/// Replaces terms of the YAML parser (parser events, option names) in a message.
+/// Replaces terms of the YAML parser (parser events, option names) in an error message.
 fn replace_parser_terms(message: String) -> String {
     if let Some(rest) = message.strip_prefix("duplicate mapping key") {
         let key = rest

@@ -7,35 +7,35 @@ use serde_saphyr::Spanned;
 
 use crate::renamed::old_of;
 
-/// Line and column, from 1.
+/// Line and column in a YAML document, from 1.
 type Position = (u64, u64);
 
-/// The key, list or word at a position, and the word before the position.
+/// The YAML key, list or word at a position, and the word before the position.
 #[derive(Default)]
 pub(super) struct PositionContext {
-    /// The key that starts at the position. None if a map starts there.
+    /// The YAML key that starts at the position. None if a map starts at the position.
     pub(super) key: Option<Key>,
-    /// The key whose value starts at the position.
+    /// The YAML key whose value starts at the position.
     pub(super) value_of: Option<String>,
-    /// The key whose list has an entry that starts at the position.
+    /// The YAML key whose list has an item that starts at the position.
     pub(super) entry_of: Option<String>,
     /// The last word before the position, and the position of that word.
     pub(super) word_before: Option<(Position, String)>,
 }
 
-/// A key and the map that contains it.
+/// A YAML key and the map that contains the key.
 #[derive(Clone)]
 pub(super) struct Key {
     pub(super) name: String,
     /// The first key of the map that contains the key.
     pub(super) first: String,
-    /// If the map that contains the key is the value of another key: that other key.
+    /// If the map that contains the key is the value of another key: the name of the outer key.
     pub(super) map_of: Option<String>,
     /// If the map that contains the key is an item of a list: the key of the list.
     pub(super) list_of: Option<String>,
 }
 
-/// Position of the value at this path of keys. None if a key does not exist or the text is not valid YAML.
+/// Position of the value at this path of YAML keys. None if a key does not exist or the text is not valid YAML.
 pub(super) fn position_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
     let document = Node::read(text)?;
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
@@ -49,7 +49,7 @@ pub(super) fn position_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
 }
 
 impl PositionContext {
-    /// The keys and words around a position. None if the text is not valid YAML.
+    /// The YAML keys and words around a position. None if the text is not valid YAML.
     pub(super) fn of(text: &str, position: Position) -> Option<Self> {
         let document = Node::read(text)?;
         let mut context = PositionContext::default();
@@ -57,7 +57,7 @@ impl PositionContext {
         Some(context)
     }
 
-    /// Beginning of an error message: the key or list, followed by a verb.
+    /// Beginning of an error message: the YAML key or list, followed by a verb.
     pub(super) fn sentence_start(&self) -> String {
         match (&self.value_of, &self.entry_of) {
             (Some(key), _) => format!("`{key}` takes"),
@@ -66,7 +66,7 @@ impl PositionContext {
         }
     }
 
-    /// Visits a value of a key (`key`) or of a list (`list`: the key whose value is the list).
+    /// Visits a value of a YAML key (`key`) or of a list (`list`: the key whose value is the list).
     fn visit(&mut self, node: &Node, position: Position, key: Option<&str>, list: Option<&str>) {
         let at = node.position();
         if at == position {
@@ -115,11 +115,11 @@ enum Content {
     Map(Vec<(Spanned<String>, Node)>),
 }
 
-/// Maximum nesting depth of a case or a manifest.
+/// Maximum nesting depth of a case file or a manifest.
 pub(super) const DEPTH_MAX: usize = 32;
 
 impl Node {
-    /// Parses a document. None if the text is not valid YAML or contains several documents.
+    /// Parses a YAML document. None if the text is not valid YAML or contains several documents.
     fn read(text: &str) -> Option<Node> {
         /// Stack size: the parser needs 33 KiB per nesting level in a debug build.
         const STACK: usize = 4 << 20;

@@ -39,25 +39,25 @@ pub struct Setting {
     pub name: &'static str,
     /// Key of the setting below `cluster` in a case.
     pub case_key: &'static str,
-    /// Possible values, spelled as in manifests.
+    /// Possible values of the setting, spelled as in manifests.
     pub values: &'static str,
     /// Feature that a program claims if it supports the setting.
     pub(crate) claim: FeatureClaim,
     value: fn(&Settings) -> Value,
 }
 
-/// Which feature a program claims if it supports a setting.
+/// Which feature a program claims if the program supports a setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FeatureClaim {
     /// No feature: every program of the role must support the setting.
     Nothing,
-    /// A feature that several settings or other behaviour share.
+    /// A feature that also covers further settings or behaviour.
     Other(&'static str),
-    /// A feature for this setting only.
+    /// A feature that covers only this setting.
     Feature {
         /// Name of the feature.
         name: &'static str,
-        /// What the feature is, in one sentence.
+        /// What a program with the feature can do, in one sentence.
         text: &'static str,
         /// Whether a case with these settings needs the feature.
         is_needed: fn(&Settings) -> bool,
@@ -67,11 +67,11 @@ pub(crate) enum FeatureClaim {
 /// The value of a setting in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The value, spelled as in manifests; `none` for an unset value whose default has no name.
+    /// The value of the setting, spelled as in manifests; `none` for an unset value whose default has no name.
     pub(crate) text: String,
-    /// Whether the case sets the value, so that the key `any` of a manifest applies.
+    /// Whether the case sets the value, so that the arguments under the key `any` of a manifest apply.
     pub(crate) is_set: bool,
-    /// Whether the value is the default of programs, so that a manifest need not map it to arguments.
+    /// Whether the value is the default of programs, so that a manifest need not map the value to arguments.
     pub(crate) is_usual: bool,
 }
 
@@ -81,7 +81,7 @@ impl Setting {
         (self.value)(settings)
     }
 
-    /// The feature that a program claims if it supports the setting; `None` if every program of the role must support it.
+    /// The feature that a program claims if it supports the setting; `None` if every program of the role must support the setting.
     pub fn feature(&self) -> Option<&'static str> {
         match self.claim {
             FeatureClaim::Nothing => None,
@@ -90,7 +90,7 @@ impl Setting {
     }
 }
 
-/// All settings of a role.
+/// All settings that programs of a role have.
 pub fn of_role(role: Role) -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(move |setting| setting.role == role)
 }
@@ -132,7 +132,7 @@ mod tests {
                 value = serde_json::json!({key: value});
             }
             let case = serde_json::json!({"id": "a/b/c", "title": "t", "cluster": value, "steps": []});
-            // Some keys accept no list, so an error about the type is allowed; an error about an unknown key is not.
+            // Some YAML keys accept no list, so an error about the type is allowed; an error about an unknown key is not allowed.
             let error = parse("case.yaml", &case.to_string())
                 .err()
                 .map(|error| error.message);

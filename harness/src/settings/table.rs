@@ -1,4 +1,4 @@
-//! All settings, one entry each.
+//! The table of all settings: one entry per setting.
 
 use super::{FeatureClaim, Setting, Settings, Value};
 use crate::scenario::{KnownBug, Mode, Role, SchedulerSpec};
@@ -134,7 +134,7 @@ fn optional_value(value: Option<impl ToString>) -> Value {
     }
 }
 
-/// A value without a default, which every manifest must map to arguments.
+/// The value of a setting without a default, which every manifest must map to arguments.
 fn value_without_default(text: String) -> Value {
     Value {
         text,
@@ -143,7 +143,7 @@ fn value_without_default(text: String) -> Value {
     }
 }
 
-/// The value of a feature gate. The default of a gate is known only for the default release.
+/// The value of a setting for a feature gate. The default of a gate is known only for the default release.
 fn gate_value(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
     Value {
         is_usual: on.is_none_or(|on| on == usual && scheduler.release.is_none()),

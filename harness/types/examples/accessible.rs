@@ -3,13 +3,13 @@
 
 use std::io::Write;
 
-use capacity_types::{Arithmetic, LabelSelector, Labels, NodeTopology, Quantity};
+use capacity_types::{ByteConversion, LabelSelector, Labels, NodeTopology, Quantity};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let node = Labels::from([("topology.example.com/zone".to_owned(), "a".to_owned())]);
     let topology = NodeTopology::new(Some(LabelSelector::compile(&node, [])));
     let (capacity, request): (Quantity, Quantity) = ("10Gi".parse()?, "10G".parse()?);
-    let is_large_enough = capacity.bytes(Arithmetic::Exact) >= request.bytes(Arithmetic::Exact);
+    let is_large_enough = capacity.bytes(ByteConversion::Exact) >= request.bytes(ByteConversion::Exact);
     writeln!(
         std::io::stdout(),
         "accessible: {}, large enough: {is_large_enough}",

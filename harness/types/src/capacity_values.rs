@@ -3,23 +3,23 @@
 use std::fmt;
 
 use crate::quantity::format_bytes;
-use crate::{Arithmetic, Quantity};
+use crate::{ByteConversion, Quantity};
 
 /// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity object, in whole bytes. `None`: the field is unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CapacityValues {
-    /// `capacity`.
+    /// `capacity` of the object, in bytes.
     pub capacity: Option<i128>,
-    /// `maximumVolumeSize`.
+    /// `maximumVolumeSize` of the object, in bytes.
     pub maximum: Option<i128>,
 }
 
 impl CapacityValues {
-    /// Parses both fields as quantities. An invalid quantity counts as unset.
+    /// Parses `capacity` and `maximumVolumeSize` as quantities. An invalid quantity counts as unset.
     pub fn parse(capacity: Option<&str>, maximum: Option<&str>) -> Self {
         let bytes = |text: Option<&str>| {
             let quantity = text?.parse::<Quantity>().ok()?;
-            Some(quantity.bytes(Arithmetic::Exact))
+            Some(quantity.bytes(ByteConversion::Exact))
         };
         CapacityValues {
             capacity: bytes(capacity),
@@ -38,7 +38,7 @@ impl CapacityValues {
     }
 }
 
-/// Formats as `5Gi`, `5Gi (maximum 1Gi)` or `unset`.
+/// Formats the values as `5Gi`, `5Gi (maximum 1Gi)` or `unset`.
 impl fmt::Display for CapacityValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.capacity {

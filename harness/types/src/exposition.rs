@@ -1,7 +1,7 @@
-//! Parses metrics in the Prometheus exposition format and in OpenMetrics, which have the same sample lines. Also parses the series that a
+//! Parses metrics in the Prometheus exposition format and in OpenMetrics, whose sample lines are identical. Also parses the series that a
 //! case names, in PromQL syntax (`name{label="value"}`).
 //!
-//! Replaces the crate `prometheus-parse`, which splits labels at commas and equals signs within label values. Values with topology
+//! Replaces the crate `prometheus-parse`, which splits labels at commas and equals signs within label values. Label values with topology
 //! segments contain both.
 
 use std::collections::BTreeMap;
@@ -9,22 +9,22 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A metric name with labels. Denotes one series, or as a selector all series with at least these labels.
+/// A metric name with labels. Denotes one series, or as a selector all series that have at least these labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Series {
     /// Name of the metric, such as `workqueue_depth`.
     pub name: String,
-    /// Label values by name.
+    /// Label values by label name.
     pub labels: BTreeMap<String, String>,
 }
 
-/// A sample of one series.
+/// A sample of one metric series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The series that the sample belongs to.
     pub series: Series,
-    /// The value of the sample, which is finite.
+    /// The value of the sample; never NaN or infinite.
     pub value: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Sample {
 const ANY_LABEL: &str = "*";
 
 impl Series {
-    /// Whether a series matches this selector. `*` matches any label name; values separated by `|` are alternatives.
+    /// Whether the series `other` matches this selector. `*` matches any label name; values separated by `|` are alternatives.
     pub fn matches(&self, other: &Series) -> bool {
         let is_value = |wanted: &str, value: &String| wanted.split('|').any(|wanted| wanted == value);
         self.name == other.name
@@ -45,7 +45,7 @@ impl Series {
             })
     }
 
-    /// Parses a series at the start of a text. Also returns the remaining text.
+    /// Parses a series at the start of a metrics line. Also returns the remaining text.
     fn read(text: &str) -> Option<(Self, &str)> {
         let name = leading_name(text)?;
         let mut rest = &text[name.len()..];
@@ -66,7 +66,7 @@ impl Series {
     }
 }
 
-/// The metric or label name at the start of a text.
+/// The metric name or label name at the start of a text; `None` if there is no name.
 fn leading_name(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
     let name = &text[..end];
@@ -77,7 +77,7 @@ fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// Parses a quoted string, whose opening quote was already read. Also returns the text after the closing quote.
+/// Parses a quoted label value, whose opening quote was already read. Also returns the text after the closing quote.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut characters = text.char_indices();
@@ -134,13 +134,13 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// All samples in a metrics text.
+/// All samples in a text of metrics.
 pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
-/// The samples whose metric name satisfies `is_selected`, and the number of all lines with a series. Lines of other metrics are counted but
-/// not parsed, because programs export hundreds of series.
+/// The samples whose metric name satisfies `is_selected`, and the number of all lines with a series. Lines of unselected metrics are not
+/// parsed, because programs export hundreds of series.
 pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()
@@ -153,7 +153,7 @@ pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample
     (samples, series_count)
 }
 
-/// Parses one line; `None` if it is a comment or has no finite value.
+/// Parses one line of metrics; `None` if the line is a comment or has no finite value.
 pub fn sample(line: &str) -> Option<Sample> {
     let (series, rest) = Series::read(line.trim_start())?;
     // A timestamp or exemplar may follow the value.

@@ -1,11 +1,11 @@
-//! Formats values as one line of YAML (flow style).
+//! Formats JSON values as one line of YAML (flow style).
 
 use serde_json::Value;
 
-/// Fields that are written first, in this order.
+/// Keys of a map that are written first, in this order.
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
-/// Formats a value in flow style, with quotes only where necessary.
+/// Formats a value in YAML flow style, with quotes only where necessary.
 pub fn format_flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -40,7 +40,7 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// Formats a double-quoted string. All characters except printable ASCII are escaped, because YAML forbids more characters than JSON.
+/// Formats a double-quoted YAML string. All characters except printable ASCII are escaped, because YAML forbids more characters than JSON.
 fn quoted(text: &str) -> String {
     let escape = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
@@ -52,7 +52,7 @@ fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// Whether the text is a size such as `10Gi`.
+/// Whether the text is a size such as `10Gi`, which needs no quotes.
 fn is_size(text: &str) -> bool {
     const UNITS: [&str; 5] = ["Ki", "Mi", "Gi", "Ti", "Pi"];
     let digits = UNITS.iter().find_map(|unit| text.strip_suffix(unit));

@@ -19,14 +19,14 @@ pub use self::capacity_values::CapacityValues;
 pub use self::flow::format_flow;
 pub use self::node_selector::NodeSelector;
 pub use self::pod::{ephemeral_claim_name, ephemeral_volume_name};
-pub use self::quantity::{Arithmetic, Quantity, QuantityError};
+pub use self::quantity::{ByteConversion, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;
 pub use self::selector::{Expression, LabelSelector, NodeTopology};
 
-/// Prefix of StorageClass parameters that are meant for the sidecars. CreateVolume does not receive them, and thus GetCapacity does not
-/// either (CSI requires the same parameters for both).
+/// Prefix of StorageClass parameters that are meant for the sidecars. Neither CreateVolume nor GetCapacity receives these parameters (CSI
+/// requires equal parameters for both calls).
 pub const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
 
-/// Labels of an object, or other values by key.
+/// Labels of an API object, or values by key in general.
 pub type Labels = std::collections::BTreeMap<String, String>;

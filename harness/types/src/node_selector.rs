@@ -26,7 +26,7 @@ struct Term {
 }
 
 impl NodeSelector {
-    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid or empty term matches no node.
+    /// Compiles selector terms, each given by its `matchExpressions` and `matchFields`. An invalid or empty term matches no node.
     pub fn compile<'a, L, F>(terms: impl IntoIterator<Item = (L, F)>) -> Self
     where
         L: IntoIterator<Item = Expression<'a>>,
@@ -51,7 +51,7 @@ impl NodeSelector {
         self.terms.iter().map(|term| term.unmet(name, labels)).collect()
     }
 
-    /// The node names that the selector requires by `metadata.name`; `None` if there are no terms, or if a term requires no name.
+    /// The node names that the selector requires by `metadata.name`; `None` without terms, or if a term requires no node name.
     pub fn named_nodes(&self) -> Option<BTreeSet<&str>> {
         let mut all = BTreeSet::new();
         for term in &self.terms {
@@ -60,7 +60,7 @@ impl NodeSelector {
         (!self.terms.is_empty()).then_some(all)
     }
 
-    /// A label that every selected node has: the first `In` requirement with one value, if there is only one term. `None` if there are
+    /// A label that every selected node has: the first `In` requirement with one value, if the selector has only one term. `None` if it has
     /// several terms.
     pub fn required_label(&self) -> Option<(&str, &str)> {
         let [term] = self.terms.as_slice() else {

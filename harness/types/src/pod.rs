@@ -26,7 +26,7 @@ pub fn claims_of(pod: &Value) -> Vec<String> {
 /// Deprecated annotation with the StorageClass of a PVC or PersistentVolume; takes precedence over `storageClassName`.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// StorageClass of a PVC or PersistentVolume.
+/// Name of the StorageClass of a PVC or PersistentVolume; `None` if unset.
 pub fn class_of(object: &Value) -> Option<&str> {
     let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
     annotated.or_else(|| object["spec"]["storageClassName"].as_str())
@@ -37,7 +37,7 @@ pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
     format!("{pod}-{volume}")
 }
 
-/// Name that the cases of this project give to the generic ephemeral volume with this index in a pod.
+/// Name that the cases of this project give to the generic ephemeral volume with this index in its pod.
 pub fn ephemeral_volume_name(index: usize) -> String {
     format!("scratch-{index}")
 }

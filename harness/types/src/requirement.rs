@@ -1,4 +1,4 @@
-//! A requirement of a selector on a set of labels, and the syntax of label keys and values.
+//! A requirement of a label or node selector on a set of labels, and the syntax of label keys and values.
 //!
 //! Label selectors and node selectors consist of requirements, but allow different operators.
 
@@ -6,25 +6,25 @@ use std::fmt;
 
 use crate::Labels;
 
-/// Operator of a requirement, named as in the API.
+/// Operator of a selector requirement, named as in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// The label exists, and its value is in the list.
+    /// The label exists, and its value is in the list of values.
     In,
-    /// The label is absent, or its value is not in the list.
+    /// The label is absent, or its value is not in the list of values.
     NotIn,
     /// The label exists.
     Exists,
     /// The label is absent.
     DoesNotExist,
-    /// The label is an integer greater than the given one (node selectors only).
+    /// The label value is an integer greater than the given integer (node selectors only).
     Gt,
-    /// The label is an integer less than the given one (node selectors only).
+    /// The label value is an integer less than the given integer (node selectors only).
     Lt,
 }
 
 impl Operator {
-    /// All operators. A node selector allows all of them for labels.
+    /// All operators of selector requirements. A node selector allows all of them for labels.
     pub const ALL: [Operator; 6] = [
         Operator::In,
         Operator::NotIn,
@@ -35,7 +35,7 @@ impl Operator {
     ];
 }
 
-/// Operators as spelled in the API.
+/// Operators of selector requirements, as spelled in the API.
 const OPERATORS: [(&str, Operator); 6] = [
     ("In", Operator::In),
     ("NotIn", Operator::NotIn),
@@ -45,12 +45,12 @@ const OPERATORS: [(&str, Operator); 6] = [
     ("Lt", Operator::Lt),
 ];
 
-/// A compiled requirement.
+/// A compiled requirement of a label or node selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// The values, sorted and without duplicates. A boxed slice saves memory: there are many requirements, and most have one value.
+    /// The values of the requirement, sorted and without duplicates. A boxed slice saves memory: most requirements have one value.
     values: Box<[String]>,
 }
 
@@ -60,29 +60,29 @@ pub enum RequirementError {
     /// The operator is not allowed in this type of selector.
     #[error("operator {operator:?} is not allowed in this selector: use one of {allowed}")]
     Operator {
-        /// The operator as in the selector.
+        /// The operator, as spelled in the selector.
         operator: String,
-        /// The allowed operators.
+        /// The operators that the selector allows.
         allowed: String,
     },
     /// The number of values is not allowed for the operator.
     #[error("operator {operator} on label {key:?} has {count} values: {needed} required")]
     Values {
-        /// The operator as in the selector.
+        /// The operator, as spelled in the selector.
         operator: String,
-        /// The label key.
+        /// The label key of the requirement.
         key: String,
-        /// The number of given values.
+        /// The number of values in the requirement.
         count: usize,
-        /// The required number of values.
+        /// The number of values that the operator requires.
         needed: &'static str,
     },
     /// The value for Gt or Lt is not an integer.
     #[error("value {value:?} for label {key:?} is not an integer: use an integer")]
     Integer {
-        /// The label key.
+        /// The label key of the requirement.
         key: String,
-        /// The value as in the selector.
+        /// The value, as spelled in the selector.
         value: String,
     },
     /// The key is not a valid label key.
@@ -90,19 +90,19 @@ pub enum RequirementError {
         "label key {key:?} is invalid: use an optional DNS prefix, a slash and a name of at most 63 characters"
     )]
     Key {
-        /// The key as in the selector.
+        /// The label key, as spelled in the selector.
         key: String,
     },
     /// The value is not a valid label value.
     #[error("label value {value:?} is invalid: use at most 63 letters, digits, '-', '_' and '.'")]
     Value {
-        /// The value as in the selector.
+        /// The value, as spelled in the selector.
         value: String,
     },
 }
 
 impl Requirement {
-    /// Compiles a requirement. Validates key, operator and values as apimachinery does.
+    /// Compiles a requirement on a label. Validates key, operator and values as apimachinery does.
     pub fn compile(
         key: &str,
         operator: &str,
@@ -114,7 +114,7 @@ impl Requirement {
         Ok(requirement)
     }
 
-    /// Compiles a requirement on a field. Its values need not be valid label values, because a node name may be longer than a label value.
+    /// Compiles a requirement on a field. The values need not be valid label values, because a node name may be longer than a label value.
     pub fn compile_field(
         key: &str,
         operator: &str,
@@ -138,21 +138,21 @@ impl Requirement {
         self.matches_value(labels.get(&self.key).map(String::as_str))
     }
 
-    /// Whether a label with this value satisfies the requirement; `None` if the label is absent.
+    /// Whether a label with this value satisfies the requirement. `value` is `None` if the label is absent.
     pub fn matches_value(&self, value: Option<&str>) -> bool {
         match (self.operator, value) {
             (Operator::In, Some(value)) => self.has_value(value),
             (Operator::NotIn, Some(value)) => !self.has_value(value),
             (Operator::Exists, found) => found.is_some(),
             (Operator::DoesNotExist, found) => found.is_none(),
-            (Operator::Gt, Some(value)) => self.compares(value, i64::gt),
-            (Operator::Lt, Some(value)) => self.compares(value, i64::lt),
+            (Operator::Gt, Some(value)) => self.compares_as_integer(value, i64::gt),
+            (Operator::Lt, Some(value)) => self.compares_as_integer(value, i64::lt),
             (Operator::NotIn, None) => true,
             (Operator::In | Operator::Gt | Operator::Lt, None) => false,
         }
     }
 
-    /// The label key.
+    /// The label key of the requirement.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -168,7 +168,7 @@ impl Requirement {
             .is_ok()
     }
 
-    fn compares(&self, value: &str, compare: fn(&i64, &i64) -> bool) -> bool {
+    fn compares_as_integer(&self, value: &str, compare: fn(&i64, &i64) -> bool) -> bool {
         let bound = self.values.first().and_then(|bound| bound.parse().ok());
         match (value.parse::<i64>(), bound) {
             (Ok(value), Some(bound)) => compare(&value, &bound),
@@ -177,7 +177,7 @@ impl Requirement {
     }
 }
 
-/// Formats the requirement, such as `zone In [a, b]` or `zone Exists`.
+/// Formats the requirement as `zone In [a, b]` or `zone Exists`.
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.key, name_of(self.operator))?;

@@ -7,14 +7,14 @@ use crate::Labels;
 /// Label values by topology key. A driver without topology keys has only the empty segment, which contains all nodes.
 pub type Segment = std::collections::BTreeMap<String, String>;
 
-/// The text cannot be parsed as a segment.
+/// The text cannot be parsed as a topology segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pair}` is not key=value")]
 pub struct SegmentError {
     pair: String,
 }
 
-/// The segment of a node: its labels for the topology keys that the driver registered in CSINode. `None` if one of these labels is missing.
+/// The segment of a node: its labels for the topology keys that the driver registered in CSINode. `None` if the node lacks such a label.
 pub fn of_node<'k>(keys: impl IntoIterator<Item = &'k String>, labels: &Labels) -> Option<Segment> {
     let values = keys
         .into_iter()
@@ -22,12 +22,12 @@ pub fn of_node<'k>(keys: impl IntoIterator<Item = &'k String>, labels: &Labels) 
     values.collect()
 }
 
-/// Whether every key of `part` has the same value in `whole`.
+/// Whether every key of the segment `part` has the same value in the segment `whole`.
 pub fn contains(whole: &Segment, part: &Segment) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }
 
-/// Parses `key=value,key=value`; an empty text is the empty segment. Fails if a pair has no `=`.
+/// Parses a segment from `key=value,key=value`; an empty text is the empty segment. Fails if a pair has no `=`.
 pub fn parse(text: &str) -> Result<Segment, SegmentError> {
     let pairs = text.split(',').filter(|_| !text.is_empty());
     let values = pairs.map(|pair| match pair.split_once('=') {

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 
-/// Operators that a label selector allows.
+/// Operators that a label selector allows; node selectors allow more.
 const OPERATORS: [Operator; 4] = [
     Operator::In,
     Operator::NotIn,
@@ -16,15 +16,15 @@ const OPERATORS: [Operator; 4] = [
 /// An entry of `matchExpressions`, spelled as in the API (`LabelSelectorRequirement`).
 #[derive(Clone, Copy, Debug)]
 pub struct Expression<'a> {
-    /// The label key.
+    /// The label key of the requirement.
     pub key: &'a str,
-    /// The operator, such as `NotIn`.
+    /// The operator of the requirement, such as `NotIn`.
     pub operator: &'a str,
-    /// The values; empty for `Exists` and `DoesNotExist`.
+    /// The values of the requirement; empty for `Exists` and `DoesNotExist`.
     pub values: &'a [String],
 }
 
-/// A compiled label selector. All requirements must be satisfied.
+/// A compiled label selector. It matches labels that satisfy all its requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -57,12 +57,12 @@ impl LabelSelector {
             .all(|requirement| requirement.matches(labels))
     }
 
-    /// The requirements, `matchLabels` first.
+    /// The requirements of the selector, those of `matchLabels` first.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// The first requirement that the labels do not satisfy.
+    /// The first requirement of the selector that the labels do not satisfy; `None` if the selector matches.
     pub fn unmet(&self, labels: &Labels) -> Option<&Requirement> {
         self.requirements
             .iter()
@@ -73,16 +73,16 @@ impl LabelSelector {
 /// The nodes with access to the storage of one CSIStorageCapacity object (`nodeTopology`, KEP-1472).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeTopology {
-    /// The field is unset: no node has access.
+    /// `nodeTopology` is unset: no node has access.
     Unset,
-    /// The field is a valid selector: nodes with matching labels have access. `{}` matches every node.
+    /// `nodeTopology` is a valid selector: nodes with matching labels have access. `{}` matches every node.
     Matching(LabelSelector),
-    /// The field is an invalid selector: no node has access.
+    /// `nodeTopology` is an invalid selector: no node has access.
     Invalid(RequirementError),
 }
 
 impl NodeTopology {
-    /// Creates a `NodeTopology`. `compiled`: the result of compiling the field, or `None` if the field is unset.
+    /// Creates a `NodeTopology`. `compiled`: the result of compiling the `nodeTopology` field, or `None` if the field is unset.
     pub fn new(compiled: Option<Result<LabelSelector, RequirementError>>) -> Self {
         match compiled {
             None => Self::Unset,
@@ -91,13 +91,13 @@ impl NodeTopology {
         }
     }
 
-    /// Whether a node with these labels has access.
+    /// Whether a node with these labels has access to the storage.
     pub fn admits(&self, labels: &Labels) -> bool {
         matches!(self, Self::Matching(selector) if selector.matches(labels))
     }
 }
 
-/// Formats as `-` if unset, `{}` for every node, otherwise as the requirements.
+/// Formats an unset topology as `-`, an invalid one as `invalid`, one that matches every node as `{}`, others as their requirements.
 impl fmt::Display for NodeTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

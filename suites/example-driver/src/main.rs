@@ -99,5 +99,5 @@ async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
             serving = Some(driver.listen(Path::new(socket), Some(identity)).await?);
         }
     }
-    Err("the watch of the pools has ended".into())
+    Err("the watch of the VolumePool objects has ended".into())
 }

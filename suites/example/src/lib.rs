@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use capacity_publisher::Clients;
 use capacity_publisher::{CleanerOptions, Error, Options, run_with};
 
-/// Deletes orphaned objects until `stopped` resolves.
+/// Deletes orphaned CSIStorageCapacity objects until `stopped` resolves.
 pub async fn clean(
     clients: Clients,
     driver: String,

@@ -17,23 +17,23 @@ const REFERENCES: [(&str, &str); 2] = [
 
 const MUTANTS: &str = "mutants.diff";
 
-/// Name in `mutants.diff` for edits that are always applied, because several mutants need them.
+/// Mutant name in `mutants.diff` for edits that are always applied, because several mutants need them.
 const ALWAYS: &str = ".";
 
-/// Placeholder in the text of an edit for the condition that its mutant is active.
+/// Placeholder in the new text of an edit, replaced by the condition that the edit's mutant is active.
 const SWITCH: &str = "$on";
 
-/// An edit of a file.
+/// An edit of a source file, as listed in `mutants.diff`.
 struct Edit {
     mutant: String,
-    /// Line of the edit in `mutants.diff`.
+    /// Line number of the edit in `mutants.diff`.
     line: usize,
     file: String,
     old: String,
     new: String,
 }
 
-/// An edit, and the byte range of the source that it replaces.
+/// An edit, and the byte range in the source text that the edit replaces.
 struct LocatedEdit<'a> {
     start: usize,
     end: usize,
@@ -127,7 +127,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     each.collect()
 }
 
-/// The source text with all edits applied, each behind the switch of its mutant.
+/// Returns the source text with all edits applied, each behind the runtime switch of its mutant.
 fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     let mut located: Vec<LocatedEdit<'_>> = edits.iter().map(|edit| locate(source, edit)).collect();
     located.sort_by_key(|it| it.start);
@@ -149,7 +149,7 @@ fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     text
 }
 
-/// Finds the old text of an edit, ignoring white space. The text must occur exactly once.
+/// Finds the text to replace in the source, ignoring white space. The text must occur exactly once.
 fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
     let letters: Vec<(usize, char)> = source
         .char_indices()
@@ -179,7 +179,7 @@ fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
     }
 }
 
-/// Combines the edits that replace the same byte range. An edit without an explicit switch replaces an expression.
+/// Combines the edits that replace the same byte range. An edit without the placeholder `$on` must replace an expression.
 fn combine_edits(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     let on = |edit: &Edit| {
         let number = names.iter().position(|name| *name == edit.mutant);
@@ -203,12 +203,12 @@ fn combine_edits(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     text
 }
 
-/// The source of a crate root or module, converted to a module of this crate.
+/// Converts the source of a crate root or module to a module of the crate of mutants.
 fn convert_to_module(text: &str, module: &str, name: &Path) -> String {
     let text = text
         .replace("crate::", &format!("crate::{module}::"))
         .replace("$mutant::", "crate::mutant::")
-        // The tests of the references run in their own crates.
+        // Leaves out unit tests: the tests of the references run in their own crates.
         .replace("#[cfg(test)]", "#[cfg(any())]");
     if name != Path::new("lib.rs") {
         return text;

@@ -1,4 +1,4 @@
-//! The results of `explore`, `sweep` and `selftest` in `part.json`, in a form that can be merged with the results of other machines.
+//! The results of `explore`, `sweep` and `selftest` in `part.json`, in a form that can be merged with the results of other hosts.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub enum CommandResult {
     Explored(Box<Explored>),
     /// Results of `sweep`: one item per case, in the order of the whole run.
     Swept(Vec<SweptCase>),
-    /// Results of `selftest`: the runs of cases with defects.
+    /// Results of `selftest`: runs of cases with and without injected defects.
     Held(ShardTrials),
 }
 
@@ -29,8 +29,8 @@ impl Mergeable for CommandResult {
                 all.extend(more);
                 all.sort_by_key(|case| case.number);
             }
-            (CommandResult::Held(all), CommandResult::Held(more)) => all.add(more),
-            // All files of one merge belong to the same command, so this does not occur.
+            (CommandResult::Held(all), CommandResult::Held(more)) => all.merge(more),
+            // All merged files are from the same command, so results of different commands do not occur.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Research on the cases and the KEPs; not needed for running cases.
+//! Research on the cases and the KEPs: studies, benchmarks and checks of the cases; not needed for running cases.
 //!
 //! ```text
 //! study      experiments that reproduce the arguments of KEP-1472 and KEP-4049
@@ -21,7 +21,7 @@ pub mod sweep;
 pub use command_result::CommandResult;
 pub use pairs::pairs;
 
-/// The parser of a command line argument that is a count of at least 1.
-fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
+/// Parses a command line argument that is a count of at least 1.
+fn at_least_one<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
     clap::builder::RangedU64ValueParser::new().range(1..)
 }

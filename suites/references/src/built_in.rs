@@ -16,7 +16,7 @@ static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 /// The mutants that are linked into a program. The crate `mutants` creates this value.
 #[derive(Debug)]
 pub struct Mutants {
-    /// The references with the named mutant; `None` if there is no such mutant.
+    /// Returns the references with the named mutant; `None` if no mutant has that name.
     pub systems: fn(&str) -> Option<Systems>,
     /// The unmodified references, and a function that returns the mutants whose code a run executed.
     pub observed: fn() -> (Systems, ExecutedMutants),

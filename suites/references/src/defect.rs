@@ -15,7 +15,7 @@ use suites::harness::{Defect as EnvironmentDefect, RunOptions};
 
 static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
 
-/// A defect of the catalogue, by how it is injected; the strings are names of defects.
+/// A defect of the catalogue. The variants are the ways in which a defect is injected; the strings are names of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// The API server or the driver misbehaves.
@@ -34,7 +34,7 @@ impl Defect {
         let Some(known) = known else {
             let names = CATALOGUE.iter().map(|defect| defect.name.as_str());
             return Err(format!(
-                "unknown defect `{name}`{}; `{program} selftest --list` lists all",
+                "unknown defect `{name}`{}; `{program} selftest --list` lists all defects",
                 did_you_mean(name, names),
                 program = program()
             ));
@@ -56,7 +56,7 @@ impl Defect {
         CATALOGUE.get(name)?.role()
     }
 
-    /// The name of the mutant; `None` for other defects.
+    /// The name of the mutant; `None` for a defect that is no mutant.
     pub fn mutant(self) -> Option<&'static str> {
         match self {
             Defect::Mutant(name) => Some(name),
@@ -77,7 +77,7 @@ impl Defect {
         }
     }
 
-    /// Manipulates the traffic of the systems that play the broken role, for a wire defect.
+    /// For a defect in the traffic: manipulates the traffic of the systems whose role the defect breaks.
     pub fn interpose(self, systems: &mut Systems) {
         let Defect::Wire(name) = self else {
             return;
@@ -90,7 +90,7 @@ impl Defect {
         }
     }
 
-    /// Adds the defect to the options of a run, if it is one of the API server or the driver.
+    /// Adds the defect to the options of a run, if it is a defect of the API server or the driver.
     pub fn apply_to(self, options: RunOptions) -> RunOptions {
         match self {
             Defect::Environment(defect) => RunOptions {

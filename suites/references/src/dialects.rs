@@ -35,13 +35,13 @@ enum Change {
     Publisher(fn(&mut publisher::Options)),
     Scheduler(fn(&mut scheduler::Options)),
     Cleaner(fn(&mut publisher::Options)),
-    /// Changes the driver, in driver cases.
+    /// Changes the built-in driver, in cases that test a driver.
     Driver(fn(&mut Plan)),
 }
 
 macro_rules! choices {
     ($($role:ident $name:literal = $value:literal, $source:literal: $change:expr;)+) => {
-        /// All alternatives to the defaults. Choices with the same name must be adjacent.
+        /// All choices other than the defaults. Choices with the same name must be adjacent.
         pub const CHOICES: &[Choice] = &[
             $(Choice { name: $name, value: $value, source: $source, change: Change::$role($change) }),+
         ];
@@ -126,7 +126,7 @@ fn retry_slowly(options: &mut publisher::Options) {
     options.retry_interval_max = Duration::from_secs(5);
 }
 
-/// Makes the driver reject GetCapacity for a segment, or for these parameters.
+/// Makes the driver reject GetCapacity for a segment, or for these StorageClass parameters.
 fn reject_get_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
     let rule = CsiRule {
         method: CsiMethod::GetCapacity,
@@ -165,7 +165,7 @@ impl fmt::Display for Choice {
 pub struct Dialect(Vec<&'static Choice>);
 
 impl Dialect {
-    /// Creates a dialect from these choices.
+    /// Creates a dialect (set of choices) from these choices.
     pub fn new(choices: impl IntoIterator<Item = &'static Choice>) -> Self {
         Dialect(choices.into_iter().collect())
     }
@@ -201,7 +201,7 @@ impl Dialect {
             if chosen.len() == known {
                 let names: Vec<String> = CHOICES.iter().map(Choice::to_string).collect();
                 return Err(format!(
-                    "unknown choice `{name}`{}; `{program} list --dialects` prints all",
+                    "unknown choice `{name}`{}; `{program} list --dialects` prints all choices",
                     did_you_mean(name, names.iter().map(String::as_str)),
                     program = program()
                 ));

@@ -29,7 +29,7 @@ pub(crate) fn systems() -> Systems {
     adjusted(&Adjustments::default())
 }
 
-/// The references with changed options.
+/// The references as systems under test, with changed options.
 pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
     let (of_publisher, of_scheduler) = (adjustments.publisher.clone(), adjustments.scheduler.clone());
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
@@ -144,7 +144,7 @@ fn rng(access: &ProgramInputs) -> publisher::SharedRng {
 const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Grace period before the objects of an unregistered driver are deleted. A driver that a case unregisters for a shorter time is tolerated.
+/// Grace period before the objects of an unregistered driver are deleted. A case may unregister a driver for less time without a deletion.
 const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: ProgramInputs) -> publisher::Options {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A document, with its sections in document order.
+/// A document that contains requirements (a KEP or the CSI spec), with its sections in document order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {

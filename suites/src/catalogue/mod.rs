@@ -24,21 +24,21 @@ pub struct Catalogue {
     entries: BTreeMap<String, Entry>,
 }
 
-/// A requirement.
+/// A requirement, with its source document and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Entry {
-    /// Document and section.
+    /// Document and section that contain the requirement.
     pub source: Source,
     /// The requirement in one sentence, in the words of this project.
     pub text: String,
-    /// Verbatim quote from the document; `None` if no document states it.
+    /// Verbatim quote from the document; `None` if no document states the requirement.
     pub quote: Option<String>,
     /// The document that contains the quote, if it differs from the document of `source`.
     pub quote_from: Option<String>,
     /// What `text` requires beyond the quote.
     pub beyond: Option<String>,
-    /// Evidence other than cases.
+    /// Evidence for the requirement other than cases.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
     /// Why no test can verify the requirement; `None` for testable requirements.
@@ -68,7 +68,7 @@ impl Catalogue {
         })
     }
 
-    /// A catalogue entry by id.
+    /// The catalogue entry of the requirement with this id.
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.get(id)
     }
@@ -115,7 +115,7 @@ impl Catalogue {
         }
     }
 
-    /// Error message for an unknown id.
+    /// Error message for an unknown requirement id.
     pub fn unknown_id_message(&self, id: &str) -> String {
         // Suggest the range of ids of the area, not a similar id: ids end in numbers, so a similar id means something else.
         let area = id.split('-').next().unwrap_or_default();

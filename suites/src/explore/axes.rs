@@ -12,7 +12,7 @@ use super::focus::Focus;
 use super::history::History;
 use super::state::GATE;
 
-/// For each axis and value, the number of histories that had the value.
+/// For each axis (a property of a generated history) and value, the number of histories that had the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes(BTreeMap<&'static str, BTreeMap<String, u64>>);
 
@@ -24,7 +24,7 @@ impl Axes {
         }
     }
 
-    /// Each axis with its values.
+    /// Each axis with its values, and the number of histories per value.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &BTreeMap<String, u64>)> {
         self.0.iter().map(|(axis, values)| (*axis, values))
     }
@@ -141,15 +141,15 @@ fn prior_kinds(cluster: &GeneratedCluster) -> impl Iterator<Item = &'static str>
     none.into_iter().chain(kinds)
 }
 
-/// The axis and the kind of an event.
+/// The axis to which an event belongs, and the event's value on this axis.
 fn event_kind(event: &Event) -> (&'static str, String) {
     match event {
         Event::Fault(fault) => {
             let kills = if fault.kill { " and kill" } else { "" };
             let lasts = if fault.times.is_none() { " on" } else { "" };
-            ("API fault", format!("{}{lasts}{kills}", effect(fault)))
+            ("API fault", format!("{}{lasts}{kills}", fault_effect(fault)))
         }
-        Event::DriverFault(rule) => ("driver fault", format!("{} {}", rule.method, effect(rule))),
+        Event::DriverFault(rule) => ("driver fault", format!("{} {}", rule.method, fault_effect(rule))),
         Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", enum_tag(event), role.as_str())),
         Event::Node(what) => ("event", format!("node {}", enum_tag(what))),
         Event::Class(what) => ("event", format!("class {}", enum_tag(what))),
@@ -161,7 +161,7 @@ fn event_kind(event: &Event) -> (&'static str, String) {
 }
 
 /// The field that names the effect of a fault of the API server or the driver.
-fn effect(fault: &impl Serialize) -> &'static str {
+fn fault_effect(fault: &impl Serialize) -> &'static str {
     const EFFECTS: [&str; 10] = [
         "code",
         "delay",
@@ -179,7 +179,7 @@ fn effect(fault: &impl Serialize) -> &'static str {
     effects.find(|key| fields.get(key).is_some()).unwrap_or_default()
 }
 
-/// The enum tag in the case format.
+/// The tag of a serialized enum, as in the case format.
 fn enum_tag(value: &impl Serialize) -> String {
     match json!(value) {
         Value::String(word) => word,

@@ -8,12 +8,12 @@ use super::focus::{EXPLORED, Focus};
 use super::history::{History, Step};
 use super::text::{CaseHeader, ExcusedRules, Expectations, render_case};
 
-/// The case of a generated history. Each step at whose end all programs are idle expects the specification.
+/// The case of a generated history. In each step at whose end all programs are idle, the case expects the specification to hold.
 pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
     generated_case(focus, seed, history, &ExcusedRules::new())
 }
 
-/// Like [`case`], but does not check the excused rules.
+/// The case of a generated history, like [`case`], but without the excused rules of the specification.
 pub(super) fn generated_case(focus: &Focus, seed: u64, history: &History, excused: &ExcusedRules) -> String {
     let head = CaseHeader {
         id: &id(focus, seed),

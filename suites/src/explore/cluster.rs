@@ -60,7 +60,7 @@ pub(super) struct GeneratedCluster {
     pub(super) nodes: Vec<Node>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) classes: Vec<Class>,
-    /// Storage by segment.
+    /// Storage pools by topology segment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) backend: BTreeMap<String, Pool>,
     /// Existing CSIStorageCapacity objects.
@@ -232,15 +232,15 @@ pub(super) enum Binding {
     Immediate,
 }
 
-/// The storage of a segment.
+/// The storage of a topology segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Pool {
-    /// A single pool.
+    /// A single pool of this size.
     Plain(Size),
     /// A single pool with a maximum volume size.
     Limited { capacity: Size, maximum: Size },
-    /// A filesystem that also contains other files.
+    /// A filesystem that volumes share with other files.
     Shared { filesystem: Filesystem },
     /// Disks, by name.
     Disks { devices: BTreeMap<String, Disk> },
@@ -271,7 +271,7 @@ pub(super) struct Capacity {
     pub(super) class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) segment: Option<String>,
-    /// The node selector, instead of `segment`; both unset: no node.
+    /// The node selector, instead of `segment`; with both unset, the object applies to no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

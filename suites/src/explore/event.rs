@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::cluster::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 
-/// The kind of capacity objects.
+/// The API `kind` of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Event {
-    /// Changes storage; `None` removes the pool.
+    /// Changes storage pools by topology segment; `None` removes the pool.
     Backend(BTreeMap<String, Option<Pool>>),
     Node(NodeEvent),
     Class(ClassEvent),
@@ -26,8 +26,8 @@ pub(super) enum Event {
     Capacity(CapacityEvent),
     /// Another client creates this object, valid or invalid.
     Object(Value),
-    Merge(Merge),
-    Replace(Replace),
+    Merge(CapacityPatch),
+    Replace(CapacityReplacement),
     Delete(DeleteEvent),
     DriverFault(Box<CsiRuleText<String>>),
     RemoveDriverFault(String),
@@ -86,7 +86,7 @@ pub(super) enum CapacityEvent {
 /// Another client patches a capacity object by name, validly or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Merge {
+pub(super) struct CapacityPatch {
     pub(super) resource: String,
     pub(super) namespace: String,
     pub(super) name: String,
@@ -96,7 +96,7 @@ pub(super) struct Merge {
 /// Another client replaces a capacity object, which may not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Replace {
+pub(super) struct CapacityReplacement {
     pub(super) object: Value,
     /// The resourceVersion to write; unset: the current resourceVersion of the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,20 +109,20 @@ pub(super) struct Replace {
 pub(super) enum DeleteEvent {
     Pod(String),
     Claim(String),
-    Object(Named),
+    Object(ObjectName),
 }
 
-/// An object, identified by name.
+/// An API object, identified by resource, namespace and name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Named {
+pub(super) struct ObjectName {
     pub(super) resource: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) namespace: Option<String>,
     pub(super) name: String,
 }
 
-impl Named {
+impl ObjectName {
     /// Whether the object is a Node or a CSINode.
     pub(super) fn is_of_node(&self) -> bool {
         matches!(self.resource.as_str(), "nodes" | "csinodes")
@@ -158,7 +158,7 @@ pub(super) struct Claim {
     /// Volume mode, `Block`; unset: `Filesystem`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<String>,
-    /// The claim to clone.
+    /// Name of the claim whose volume is cloned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy_of: Option<String>,
 }

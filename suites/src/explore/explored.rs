@@ -34,11 +34,11 @@ pub struct Explored {
     /// Number of clusters that ran. Skipped clusters are not counted.
     #[serde(rename = "worlds")]
     pub clusters: u64,
-    /// Total number of events.
+    /// Total number of events in the generated clusters.
     pub events: u64,
     /// The values of each axis, with the number of clusters that had the value.
     pub axes: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Number of clusters without a violation, by focus.
+    /// Number of clusters without a violation, by focus (set of running programs).
     pub met: BTreeMap<String, u64>,
     /// Findings, in order of their seeds.
     pub findings: Vec<FoundRecord>,
@@ -58,7 +58,7 @@ pub struct Explored {
 pub struct FoundRecord {
     /// The violation without names and values of the cluster, by which equal findings are recognized.
     pub signature: String,
-    /// Focus of the first cluster that showed the finding.
+    /// Focus (set of running programs) of the first cluster that showed the finding.
     pub focus: String,
     /// Seed of the first cluster that showed the finding.
     pub seed: u64,
@@ -69,9 +69,9 @@ pub struct FoundRecord {
     pub is_smallest: bool,
     /// Whether running the written case reproduced the finding.
     pub repeated: Reproduced,
-    /// The case file.
+    /// Path of the written case file.
     pub file: PathBuf,
-    /// Result of running the case.
+    /// Result of running the written case.
     pub case: CaseRecord,
 }
 

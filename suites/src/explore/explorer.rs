@@ -69,17 +69,17 @@ pub enum Until {
 pub struct Exploration {
     /// Number of clusters that ran. Skipped clusters are not counted.
     pub clusters: u64,
-    /// Total number of events.
+    /// Total number of events in the generated clusters.
     pub events: u64,
     /// Coverage of axis values.
     pub axes: Axes,
-    /// Number of clusters without a violation, by focus.
+    /// Number of clusters without a violation, by focus (set of running programs).
     pub met: BTreeMap<&'static str, u64>,
     /// Findings, in order of their seeds.
     pub findings: Vec<Finding>,
     /// Manifest entries that excused a failure, as file:line:column, with the number of clusters that each entry excused.
     pub known: BTreeMap<String, u64>,
-    /// Seeds of inconclusive clusters.
+    /// Seeds of clusters without a verdict, because the machine was too busy.
     pub undecided: Vec<u64>,
     /// Reasons for skipped clusters, with the number of clusters skipped for each.
     pub skipped: BTreeMap<String, u64>,
@@ -160,7 +160,7 @@ impl Explorer {
         loop {
             let deadline = until.start_deadline(began, !exploration.findings.is_empty());
             while running.len() < self.jobs
-                && until.has(next)
+                && until.includes_cluster(next)
                 && deadline.is_none_or(|deadline| Instant::now() < deadline)
             {
                 let (explorer, number) = (self.clone(), next);
@@ -312,7 +312,7 @@ impl Explorer {
                     .axes
                     .add(axes::axis_values(generated.focus, &generated.history));
             }
-            let found = Signature::all(&result, self.session.manifest.as_ref());
+            let found = Signature::violations_of_run(&result, self.session.manifest.as_ref());
             if is_met && found.is_empty() {
                 *exploration.met.entry(generated.focus.name).or_default() += 1;
             }
@@ -343,7 +343,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Minimizes the finding of this number, and rewrites its case.
+    /// Minimizes the finding at this index, and rewrites the case of the finding.
     async fn minimize(
         self: &Arc<Self>,
         number: usize,
@@ -357,7 +357,7 @@ impl Explorer {
         let left = u32::try_from(exploration.findings.len() - number).unwrap_or(u32::MAX);
         let limits = ShrinkLimits {
             deadline: until
-                .end()
+                .end_time()
                 .map(|end| now + end.saturating_duration_since(now) / left),
             ..self.limits
         };
@@ -369,12 +369,12 @@ impl Explorer {
             report(exploration);
             let (explorer, signature) = (self.clone(), signature.clone());
             let text = generated_case(focus, seed, &history, &excused);
-            // Dropping the set aborts the task.
+            // Dropping this JoinSet, as at the deadline, aborts the task.
             let mut task = JoinSet::new();
             task.spawn(async move {
                 let manifest = explorer.session.manifest.as_ref();
                 let ran = explorer.run(seed, &text, false).await;
-                let shown = ran.map(|result| Signature::all(&result, manifest));
+                let shown = ran.map(|result| Signature::violations_of_run(&result, manifest));
                 shown.is_ok_and(|shown| shown.contains(&signature))
             });
             async move { matches!(task.join_next().await, Some(Ok(true))) }
@@ -384,7 +384,7 @@ impl Explorer {
         let finding = &mut exploration.findings[number];
         finding.shrunk = shrunk;
         if let Some(folder) = &self.output {
-            self.rewrite_minimized(finding, folder, until.end()).await?;
+            self.rewrite_minimized(finding, folder, until.end_time()).await?;
         }
         Ok(())
     }
@@ -392,16 +392,16 @@ impl Explorer {
 
 impl Until {
     /// The time at which the exploration ends; `None` without a time limit.
-    fn end(self) -> Option<Instant> {
+    fn end_time(self) -> Option<Instant> {
         match self {
             Until::Clusters(_) => None,
             Until::Instant(end) | Until::Finding(end) => Some(end),
         }
     }
 
-    /// Time after which no further cluster is started, given the start of the exploration; `None` for no limit.
+    /// Time after which no further cluster is started, given the start of the exploration; `None` without a time limit.
     fn start_deadline(self, began: Instant, has_findings: bool) -> Option<Instant> {
-        let end = self.end()?;
+        let end = self.end_time()?;
         Some(match has_findings {
             true => end - end.saturating_duration_since(began) / MINIMIZING_SHARE,
             false => end,
@@ -409,7 +409,7 @@ impl Until {
     }
 
     /// Whether the cluster with this number is part of the exploration.
-    fn has(self, number: u64) -> bool {
+    fn includes_cluster(self, number: u64) -> bool {
         match self {
             Until::Clusters(clusters) => number < clusters,
             Until::Instant(_) | Until::Finding(_) => true,

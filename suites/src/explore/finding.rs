@@ -12,12 +12,12 @@ use super::signature::Signature;
 use super::text::ExcusedRules;
 use crate::report::{CaseRecord, WriteError};
 
-/// A violation that exploration found, with the clusters that showed it.
+/// A violation that exploration found, with the number of clusters that showed the violation.
 #[derive(Debug)]
 pub struct Finding {
     /// The violation without names and values of the cluster, by which equal findings are recognized.
     pub signature: Signature,
-    /// Focus of the first cluster that showed the finding.
+    /// Focus (set of running programs) of the first cluster that showed the finding.
     pub focus: &'static Focus,
     /// Seed of the first cluster that showed the finding.
     pub seed: u64,
@@ -34,7 +34,7 @@ pub struct Finding {
 /// The case that was written for a finding.
 #[derive(Debug)]
 pub struct WrittenCase {
-    /// The case file.
+    /// Path of the case file.
     pub file: PathBuf,
     /// Result of the last run of the case, or of the original run if the case was not run again.
     pub record: CaseRecord,
@@ -48,7 +48,7 @@ pub struct WrittenCase {
 pub enum Reproduced {
     /// The case fails with the same first missing link of the causal chain.
     Yes,
-    /// The case passes.
+    /// The case was run again and passed.
     No,
     /// The case fails with a different violation. Contains that violation as text.
     Otherwise(String),
@@ -59,7 +59,7 @@ pub enum Reproduced {
 /// Why a finding could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FindingError {
-    /// The folder is not writable.
+    /// The output folder is not writable.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The stored run cannot be read.

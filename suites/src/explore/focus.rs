@@ -13,7 +13,7 @@ pub(crate) const EXPLORED: &str = "explore";
 pub struct Focus {
     /// Name on the command line.
     pub name: &'static str,
-    /// The running roles.
+    /// The roles whose programs run.
     pub(super) roles: &'static [Role],
     /// The possible deployment modes of the publisher.
     pub(super) modes: &'static [Mode],
@@ -32,7 +32,7 @@ const fn focus(name: &'static str, column: usize, roles: &'static [Role], modes:
     }
 }
 
-/// All focuses.
+/// All focuses of exploration, in the order of their columns in the table of event weights.
 pub static FOCUSES: [Focus; 4] = [
     focus("publisher", 0, &[Role::Publisher], BOTH),
     focus("scheduler", 1, &[Role::Scheduler], &[Mode::Central]),
@@ -46,7 +46,7 @@ pub static FOCUSES: [Focus; 4] = [
 ];
 
 impl Focus {
-    /// Whether the program of the role runs.
+    /// Whether the program of the role runs in this focus.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }

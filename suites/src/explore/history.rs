@@ -48,7 +48,7 @@ impl History {
         })
     }
 
-    /// Number of events.
+    /// Number of events in all steps.
     pub fn events(&self) -> usize {
         self.steps.iter().map(Vec::len).sum()
     }

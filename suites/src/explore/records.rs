@@ -49,7 +49,7 @@ impl Explored {
     }
 }
 
-/// The case for a finding. A finding that could not be reproduced is flaky, which counts as a failure too.
+/// The case for a finding. A finding that could not be reproduced is reported as flaky, which counts as a failure.
 fn finding_record(found: &FoundRecord) -> CaseRecord {
     let record = CaseRecord {
         id: format!("explore/{}/{}", found.focus, found.seed),

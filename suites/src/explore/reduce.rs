@@ -10,10 +10,10 @@ use super::sizes;
 /// Fields whose removal would make a fault affect more requests or last longer.
 const NOT_REMOVED: [&str; 2] = ["times", "id"];
 
-/// Path of a node in the tree.
+/// Path of a value in the JSON tree of a history.
 type Path = Vec<PathElement>;
 
-/// An element of a path.
+/// An element of a path: a map key or a list index.
 #[derive(Clone, Debug, PartialEq)]
 enum PathElement {
     Field(String),
@@ -32,7 +32,7 @@ enum Reduction {
 
 /// Slightly smaller histories: without steps or events, without parts of the cluster or of events, with simpler sizes, and with merged
 /// steps, in this order.
-pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<> {
+pub(super) fn smaller_histories(history: &History) -> impl Iterator<Item = History> + use<> {
     // Cannot fail: a history consists of maps with string keys, lists and plain values, which all serialize.
     let tree = serde_json::to_value(history).unwrap_or_default();
     let (steps, cluster) = (vec![field_element("steps")], vec![field_element("world")]);
@@ -56,7 +56,7 @@ pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<
         .filter(has_role)
 }
 
-/// Whether any program runs.
+/// Whether any program runs in the cluster of a history.
 fn has_role(history: &History) -> bool {
     !history.cluster.roles.is_empty()
 }

@@ -11,12 +11,12 @@ impl SeededRng {
         SeededRng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number from 0 to `end - 1`.
+    /// A random number from 0 to `end - 1`.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         self.0.random_range(0..end)
     }
 
-    /// A number from `least` to `most`, inclusive.
+    /// A random number from `least` to `most`, inclusive.
     pub(super) fn between(&mut self, least: u32, most: u32) -> u32 {
         self.0.random_range(least..=most)
     }
@@ -33,7 +33,7 @@ impl SeededRng {
     }
 
     /// A random item; `None` if the iterator is empty.
-    pub(super) fn any<T>(&mut self, of: impl IntoIterator<Item = T>) -> Option<T> {
+    pub(super) fn pick_from_iter<T>(&mut self, of: impl IntoIterator<Item = T>) -> Option<T> {
         let mut list: Vec<T> = of.into_iter().collect();
         if list.is_empty() {
             return None;

@@ -7,9 +7,9 @@ use futures::StreamExt;
 use futures::stream::FuturesOrdered;
 
 use super::history::History;
-use super::reduce::smaller;
+use super::reduce::smaller_histories;
 
-/// Result of minimizing.
+/// Result of minimizing a history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shrunk {
     /// The smallest history found.
@@ -36,9 +36,9 @@ impl Shrunk {
 pub struct ShrinkLimits {
     /// Maximum number of histories to try.
     pub max: usize,
-    /// Number of concurrent runs.
+    /// Number of histories that run concurrently.
     pub concurrency: usize,
-    /// Deadline; `None` for no limit.
+    /// Time at which minimizing ends; `None` for no limit.
     pub deadline: Option<Instant>,
 }
 
@@ -55,7 +55,7 @@ pub async fn shrink<F: Future<Output = bool>>(
     let mut shrunk = Shrunk::of(history);
     let mut known = BTreeSet::from([history_key(&shrunk.history)]);
     'smaller: loop {
-        let mut candidates = smaller(&shrunk.history);
+        let mut candidates = smaller_histories(&shrunk.history);
         let (mut running, mut pending) = (FuturesOrdered::new(), VecDeque::new());
         loop {
             let slots = limits.concurrency.min(limits.max - shrunk.tried).max(1);
@@ -96,7 +96,7 @@ pub(super) async fn until_deadline<F: Future>(deadline: Option<Instant>, future:
     }
 }
 
-/// A text that is unique per history.
+/// The history as JSON text, to detect histories that were tried already.
 fn history_key(history: &History) -> String {
     // Cannot fail: a history consists of maps with string keys, lists and plain values, which all serialize.
     serde_json::to_string(history).unwrap_or_default()
@@ -124,7 +124,7 @@ mod tests {
         (json!(shrunk.history), shrunk)
     }
 
-    fn has(tree: &Value, words: &[&str]) -> bool {
+    fn contains_words(tree: &Value, words: &[&str]) -> bool {
         let text = tree.to_string();
         words.iter().all(|word| text.contains(word))
     }
@@ -144,7 +144,10 @@ mod tests {
             ],
         }))
         .unwrap();
-        let (left, shrunk) = shrunk(history, |tree| has(tree, &["relabel", "n2", "maximum"])).await;
+        let (left, shrunk) = shrunk(history, |tree| {
+            contains_words(tree, &["relabel", "n2", "maximum"])
+        })
+        .await;
         assert_eq!(
             left,
             json!({

@@ -21,7 +21,7 @@ pub struct Signature {
 
 impl Signature {
     /// All violations of a run that no manifest entry excuses: the failure first, then the findings.
-    pub(super) fn all(result: &CaseResult, manifest: Option<&Manifest>) -> Vec<Self> {
+    pub(super) fn violations_of_run(result: &CaseResult, manifest: Option<&Manifest>) -> Vec<Self> {
         let failure = match &result.outcome {
             CaseOutcome::Failed(explained) | CaseOutcome::Flaky(_, explained) => Some(Signature {
                 rule: explained.rule.map(|rule| rule.id.to_owned()),
@@ -42,8 +42,8 @@ impl Signature {
         failure.into_iter().chain(findings).collect()
     }
 
-    /// Whether the signatures of a run contain this violation. A case with explicit expectations names no rule, so then only the first
-    /// missing link of the causal chain is compared.
+    /// Whether the signatures of a run contain this violation. For a signature without a rule, as with explicit expectations, only
+    /// the first missing link of the causal chain is compared.
     pub(super) fn is_shown(&self, signatures: &[Signature]) -> bool {
         let is_same = |it: &Signature| it == self || it.rule.is_none() && it.link == self.link;
         signatures.iter().any(is_same)
@@ -59,14 +59,14 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Replaces each name in a text by a word for the kind of the name.
+/// Replaces each name in a text by a placeholder such as `NODE`.
 fn without_names(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.+=/".contains(c);
-    replace_words(text, is_part, kind)
+    replace_words(text, is_part, placeholder)
 }
 
-/// A word for the kind of a name; the word itself if it is no name.
-fn kind(word: &str) -> &str {
+/// The placeholder of a name, such as `NODE`; the word itself if it is no name.
+fn placeholder(word: &str) -> &str {
     let numbered = |letter: char| {
         let number = word.strip_prefix(letter).unwrap_or_default();
         let number = number.split(['-', '.']).next().unwrap_or_default();

@@ -28,7 +28,7 @@ const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi
 
 const ZERO: &str = "0";
 
-/// The size of a claim or a volume.
+/// A random size of a claim or a volume.
 pub(super) fn size(rng: &mut SeededRng) -> Size {
     let list: &[&str] = match rng.below(20) {
         0..=1 => &UNUSUAL,
@@ -38,15 +38,15 @@ pub(super) fn size(rng: &mut SeededRng) -> Size {
     (*rng.pick(list)).to_owned()
 }
 
-/// The size of a claim that shares a node with other claims.
-pub(super) fn small(rng: &mut SeededRng) -> Size {
+/// A random size of a claim that shares a node with other claims.
+pub(super) fn small_claim_size(rng: &mut SeededRng) -> Size {
     match rng.one_in(6) {
         true => size(rng),
         false => (*rng.pick(&COMMON[..5])).to_owned(),
     }
 }
 
-/// The size of a pool, which may be 0.
+/// A random size of a pool, which may be 0.
 pub(super) fn pool_size(rng: &mut SeededRng) -> Size {
     match rng.below(10) {
         0 => ZERO.to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn pool_size(rng: &mut SeededRng) -> Size {
     }
 }
 
-/// The size of a pool, and a maximum volume size of at most that size.
+/// A random size of a pool, and a maximum volume size of at most that size.
 pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
     let bytes = |size: &Size| size.parse::<Bytes>().ok().map(|bytes| bytes.count());
     let (one, other) = (pool_size(rng), pool_size(rng));

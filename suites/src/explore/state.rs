@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// Whether an event is possible now.
+    /// Whether an event is possible in this state of the cluster.
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
@@ -208,7 +208,7 @@ impl State {
         self.used.insert((kind, name.to_owned()));
     }
 
-    /// Applies a possible event.
+    /// Updates the state by an event, which must be possible in the state.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             Event::Backend(_) | Event::Capacity(_) | Event::Merge(_) | Event::Replace(_) => {}

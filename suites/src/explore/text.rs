@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::history::{History, Step};
 
-/// Keys of a cluster in output order. All other keys follow.
+/// YAML keys of `cluster` in output order. All other keys follow.
 const CLUSTER: [&str; 15] = [
     "release",
     "gates",
@@ -42,7 +42,7 @@ pub(super) struct CaseHeader<'t> {
 
 /// Expectations of a step.
 pub(super) enum Expectations {
-    /// What the specification demands.
+    /// The specification as a whole must hold.
     Specification,
     /// Explicit expectations, each with the reason for it.
     Explicit(Vec<Value>),

@@ -18,7 +18,7 @@ use super::text::{CaseHeader, ExcusedRules};
 use crate::report::{CaseRecord, write_file};
 use crate::session::{CaseResult, Session};
 
-/// Folder for the runs of findings, below the folder of the cases.
+/// Folder for the stored runs of findings, below the folder of the written cases.
 const RUNS: &str = "runs";
 
 impl Explorer {
@@ -84,7 +84,8 @@ impl Explorer {
             keep_passed: true,
             ..self.session(finding.seed)
         };
-        let signatures = |result: &CaseResult| Signature::all(result, session.manifest.as_ref());
+        let signatures =
+            |result: &CaseResult| Signature::violations_of_run(result, session.manifest.as_ref());
         let title = finding.signature.to_string();
         let by_specification = case_with_specification(finding, &title);
         let first = run(&session, &by_specification).await?;

@@ -3,7 +3,7 @@
 use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
 
-use super::{FindingRecord, Report, seconds};
+use super::{FindingRecord, Report, rounded_seconds};
 use crate::known::excusing_entry;
 use crate::session::CaseResult;
 
@@ -17,7 +17,7 @@ impl FindingRecord {
             count: finding.count,
             cases: 1,
             first: case.to_owned(),
-            seconds: seconds(finding.at),
+            seconds: rounded_seconds(finding.at),
             known: known.map(|known| known.position.clone()),
         }
     }
@@ -27,8 +27,8 @@ impl FindingRecord {
         rule(&self.rule).map(|rule| format!("{} ({})", rule.text, rule.source))
     }
 
-    /// Number of occurrences and cases, as text.
-    pub fn extent(&self) -> String {
+    /// Number of occurrences of the violation, and of cases in which the violation occurred, as text.
+    pub fn occurrences_in_words(&self) -> String {
         let plural = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
             _ => format!("{count} {one}s"),

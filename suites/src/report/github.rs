@@ -33,7 +33,12 @@ pub fn annotations(report: &Report) -> Vec<String> {
         ));
     }
     for finding in report.unexcused_findings() {
-        let text = format!("{}: {} ({})", finding.role, finding.text, finding.extent());
+        let text = format!(
+            "{}: {} ({})",
+            finding.role,
+            finding.text,
+            finding.occurrences_in_words()
+        );
         lines.push(format!(
             "::error title=finding {}::{}",
             finding.rule,

@@ -12,7 +12,7 @@ use crate::failure_text::FailureText;
 pub struct Group<'r> {
     /// The first missing link, with `*` for names and values that vary between runs; for an exited program, the reason.
     pub link: String,
-    /// The cases, in the order of the report.
+    /// The failed cases of the group, in the order of the report.
     pub cases: Vec<&'r CaseRecord>,
 }
 

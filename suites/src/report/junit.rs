@@ -68,7 +68,11 @@ fn findings(open: &[&FindingRecord]) -> TestSuite {
     let mut suite = TestSuite::new("findings");
     suite.add_test_cases(open.iter().map(|finding| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(text(&format!("{} ({})", finding.text, finding.extent())));
+        status.set_message(text(&format!(
+            "{} ({})",
+            finding.text,
+            finding.occurrences_in_words()
+        )));
         TestCase::new(text(&format!("{} {}", finding.role, finding.rule)), status)
     }));
     suite
@@ -78,7 +82,7 @@ fn test_case(case: &CaseRecord) -> TestCase {
     let mut test = TestCase::new(text(&case.id), status(case).into());
     test.set_classname(text(&case.area().replace('/', ".")));
     test.set_time(duration(case.seconds));
-    // Viewers link to this position.
+    // Viewers of JUnit reports link to this file and line.
     test.extra.insert("file".into(), text(&case.file));
     test.extra.insert("line".into(), case.line.to_string().into());
     for (name, value) in [
@@ -139,7 +143,7 @@ impl From<Status<'_>> for TestCaseStatus {
     }
 }
 
-/// A failure with the failed attempt attached as a rerun.
+/// JUnit status of a flaky case: a failure with the failed attempt attached as a rerun.
 fn flaky(case: &CaseRecord) -> TestCaseStatus {
     let mut run = TestRerun::new(NonSuccessKind::Failure);
     run.set_message(text(&one_line(&case.reason)));

@@ -19,7 +19,7 @@ impl KnownRecord {
 
     /// What is wrong with the entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run does not show
     /// whether it is needed.
-    fn problem(&self, report: &Report) -> Option<String> {
+    fn stale_entry_problem(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
             .iter()
@@ -50,9 +50,7 @@ impl KnownRecord {
             self.place, self.fails
         ))
     }
-}
 
-impl KnownRecord {
     /// What is wrong with an entry that excuses findings; `None` if the entry is needed.
     fn finding_entry_problem(&self, report: &Report) -> Option<String> {
         let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
@@ -85,7 +83,7 @@ impl Report {
         }
         self.known_failures
             .iter()
-            .filter_map(|known| known.problem(self))
+            .filter_map(|known| known.stale_entry_problem(self))
             .collect()
     }
 }

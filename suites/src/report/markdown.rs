@@ -37,7 +37,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
             finding.role,
             finding.rule,
             finding.text,
-            finding.extent()
+            finding.occurrences_in_words()
         );
         push_line(&mut out, &format!("- finding: {}", markdown(&text)));
         if let Some(demand) = finding.rule_text() {
@@ -80,7 +80,7 @@ fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// One row per area, one column per verdict that occurs.
+/// Writes a table with one row per area, and one column per verdict that occurs.
 fn areas(out: &mut String, report: &Report) {
     let columns = || {
         CaseVerdict::ALL

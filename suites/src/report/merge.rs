@@ -14,7 +14,7 @@ pub enum MergeError {
     Load(#[from] LoadError),
     /// A report covers a whole run, not a shard.
     #[error(
-        "{path}: this is the report of a whole run, not of a shard; join reports of runs with --shard, and use \
+        "{path}: this is the report of a whole run, not of a shard; merge only reports of runs with --shard, and use \
          `report render` for a single report"
     )]
     Whole {
@@ -22,13 +22,13 @@ pub enum MergeError {
         path: PathBuf,
     },
     /// The reports differ in a property of the run.
-    #[error("{path}: {what} is {got}, in {first} it is {want}; join only shards of one run")]
+    #[error("{path}: {what} is {got}, but {want} in {first}; merge only shards of one run")]
     Different {
-        /// The report that differs.
+        /// The report with a property that differs from the first report.
         path: PathBuf,
         /// The report that was read first.
         first: PathBuf,
-        /// Name of the property.
+        /// Name of the differing property.
         what: &'static str,
         /// Value of the property in `path`.
         got: String,
@@ -37,7 +37,7 @@ pub enum MergeError {
     },
     /// The runs selected different cases.
     #[error(
-        "{path}: its run selected different cases than the run of {first}, or different versions of these cases; join only shards of one run"
+        "{path}: its run selected different cases than the run of {first}, or different versions of these cases; merge only shards of one run"
     )]
     Selection {
         /// The report with a different selection of cases.
@@ -47,7 +47,7 @@ pub enum MergeError {
     },
     /// The runs started too far apart, and have no common run id.
     #[error(
-        "{path}: its run began at {got}, the run of {first} at {want}; join only shards of one run, and give all shards of a run \
+        "{path}: its run began at {got}, the run of {first} at {want}; merge only shards of one run, and give all shards of a run \
          that takes longer than a day the same --run-id"
     )]
     Apart {
@@ -82,7 +82,7 @@ pub(crate) trait ShardedResult: Sized {
     /// Reads the file of a shard.
     fn load(path: &Path) -> Result<Self, LoadError>;
 
-    /// The contained shards.
+    /// The shards whose results this result contains.
     fn shards(&mut self) -> &mut Option<ShardsRecord>;
 
     /// Start time of the run (RFC 3339).

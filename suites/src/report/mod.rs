@@ -23,7 +23,7 @@ pub(crate) use merge::{ShardedResult, merge_shards, merge_times};
 pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,
-    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord, now, seconds,
+    RECORD, Report, SettingsRecord, ShardsRecord, SystemRecord, now, rounded_seconds,
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;

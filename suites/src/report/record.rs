@@ -13,7 +13,7 @@ use super::verdict::{self, CaseVerdict};
 use crate::failure_text::FailureText;
 use crate::session::{CaseOutcome, CaseResult, Cause};
 
-/// Version of the format. Increased when programs that read the old format would misinterpret the new one.
+/// Version of the report format. Increased when programs that read the old format would misinterpret the new one.
 pub const FORMAT: u32 = 1;
 
 /// File name of the report.
@@ -59,7 +59,7 @@ pub struct Report {
     pub shards: Option<ShardsRecord>,
     /// Ids of selected cases that have no verdict, because the run ended early.
     pub unfinished: Vec<String>,
-    /// Number of all cases, if all were selected; 0 if only some were.
+    /// Number of all cases, if all cases were selected; 0 if only some cases were.
     #[serde(default)]
     pub catalogue: usize,
     /// The known failures of the manifest that apply to the tested version.
@@ -131,9 +131,9 @@ impl ShardsRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
-    /// The violated rule.
+    /// Id of the violated rule.
     pub rule: String,
-    /// The role of the system.
+    /// Role of the system that violated the rule.
     pub role: String,
     /// How the rule is violated.
     pub text: String,
@@ -153,13 +153,13 @@ pub struct FindingRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownRecord {
-    /// Position as file:line:column.
+    /// Position of the manifest entry, as file:line:column.
     pub place: String,
-    /// The case id, or a prefix of ids.
+    /// The case id, or prefix of case ids, in the manifest entry.
     pub case: String,
     /// The pattern that excused failures match.
     pub fails: String,
-    /// Whether the failure depends on timing.
+    /// Whether the failure depends on timing and does not occur in every run.
     pub sometimes: bool,
 }
 
@@ -178,7 +178,7 @@ pub struct SettingsRecord {
 }
 
 impl SettingsRecord {
-    /// The settings in these options.
+    /// The settings of a run, from its options.
     pub fn new(options: &RunOptions, attempts: u32, api_server: String) -> Self {
         SettingsRecord {
             refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
@@ -197,18 +197,18 @@ pub struct CaseRecord {
     pub id: String,
     /// The behaviour that the case verifies.
     pub title: String,
-    /// core, extended or provisional.
+    /// Level of the case: core, extended or provisional.
     #[schemars(schema_with = "levels")]
     pub level: Level,
     /// Ids of the requirements that the case verifies.
     pub requirements: Vec<String>,
     /// Features that a system needs to run the case.
     pub features: Vec<String>,
-    /// The case file.
+    /// Path of the case file.
     pub file: String,
-    /// The line of the failed expectation; 1 if there is none.
+    /// Line of the failed expectation in the case file; 1 if no expectation failed.
     pub line: u64,
-    /// The verdict.
+    /// Verdict of the case.
     #[schemars(schema_with = "verdict::schema")]
     pub verdict: CaseVerdict,
     /// The failure, the reason for a skip, or why a pass was not expected, in one line. Empty for an expected pass.
@@ -254,7 +254,7 @@ pub struct IndicatorRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IndicatorState {
-    /// Healthy.
+    /// The object or component is healthy.
     Good,
     /// Pods are pending because of this state.
     Bad,
@@ -262,7 +262,7 @@ pub enum IndicatorState {
     Risk,
     /// The object should be cleaned up, but blocks no pod.
     Untidy,
-    /// No data.
+    /// No data about the object or component is available.
     Unknown,
 }
 
@@ -272,7 +272,7 @@ impl CaseRecord {
         self.id.split('/').take(2).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the result needs attention.
+    /// Whether the case needs attention: not passed, and neither skipped nor known to fail.
     pub fn needs_attention(&self) -> bool {
         !matches!(
             self.verdict,
@@ -320,7 +320,7 @@ impl CaseRecord {
             line: explained.map_or(1, |it| it.line),
             verdict: CaseVerdict::of(ended),
             reason,
-            seconds: seconds(result.elapsed),
+            seconds: rounded_seconds(result.elapsed),
             repeated: result.repeated,
             cause: explained.map(|it| it.cause),
             failure_text: explained.map(|it| it.failure_text.clone()),
@@ -336,7 +336,7 @@ impl CaseRecord {
 }
 
 /// A duration in seconds, rounded to microseconds, because longer fractions do not survive a JSON round trip.
-pub fn seconds(time: Duration) -> f64 {
+pub fn rounded_seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
@@ -346,7 +346,7 @@ pub fn now() -> String {
 }
 
 impl Report {
-    /// An empty report of a run that starts now.
+    /// An empty report of a run that starts now, without cases.
     pub fn new(system: SystemRecord, command: Vec<String>, settings: SettingsRecord) -> Self {
         Report {
             format: FORMAT,

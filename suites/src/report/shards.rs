@@ -7,13 +7,13 @@ use super::ShardsRecord;
 use crate::select::{Shard, is_in_shard};
 
 impl ShardsRecord {
-    /// A single shard. `plans`: all cases of the run, of every shard; `run`: the id of the run, if any.
+    /// The record of a single shard. `plans`: all cases of the run, of every shard; `run`: the id of the run, if any.
     pub fn new(shard: Shard, plans: &[Plan], run: Option<String>) -> Self {
         let texts = plans.iter().flat_map(|plan| [plan.id(), plan.text.as_str()]);
         Self::of(shard, texts, run)
     }
 
-    /// A single shard of a run. `texts`: equal in all shards of the run; the hash of the texts shows whether two shards belong together.
+    /// The record of a single shard. `texts`: equal in all shards of the run; their hash shows whether two shards belong together.
     pub fn of<'t>(shard: Shard, texts: impl IntoIterator<Item = &'t str>, run: Option<String>) -> Self {
         ShardsRecord {
             of: shard.shard_count(),
@@ -25,7 +25,7 @@ impl ShardsRecord {
     }
 
     /// Whether a contained shard includes the item of this 0-based index.
-    pub fn has(&self, index: usize) -> bool {
+    pub fn has_item(&self, index: usize) -> bool {
         self.parts.iter().any(|part| is_in_shard(index, *part, self.of))
     }
 }

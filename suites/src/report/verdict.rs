@@ -9,24 +9,24 @@ use crate::session::CaseOutcome;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseVerdict {
-    /// Passed.
+    /// The case passed.
     Pass,
-    /// Failed.
+    /// The case failed.
     Fail,
-    /// Failed, then passed in another attempt.
+    /// The case failed, then passed in another attempt.
     Flaky,
-    /// Could not be run.
+    /// The case could not be run.
     Error,
-    /// Inconclusive: the machine was too busy.
+    /// The result is inconclusive: the machine was too busy.
     Inconclusive,
-    /// Failed with a known failure of the manifest.
+    /// The case failed with a known failure of the manifest.
     KnownFailure,
-    /// Does not apply to these systems.
+    /// The case does not apply to the systems under test.
     Skip,
 }
 
 impl CaseVerdict {
-    /// All verdicts, in order.
+    /// All verdicts, in display order.
     pub const ALL: [CaseVerdict; 7] = [
         CaseVerdict::Pass,
         CaseVerdict::Fail,
@@ -50,7 +50,7 @@ impl CaseVerdict {
         }
     }
 
-    /// The spelling in `report.json`.
+    /// The spelling of the verdict in `report.json`.
     pub fn as_str(self) -> &'static str {
         match self {
             CaseVerdict::Pass => "pass",
@@ -63,7 +63,7 @@ impl CaseVerdict {
         }
     }
 
-    /// The text for people, after a number or before a colon.
+    /// The verdict in words for people, after a number or before a colon.
     pub fn words(self) -> &'static str {
         match self {
             CaseVerdict::Pass => "passed",

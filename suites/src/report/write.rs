@@ -24,7 +24,7 @@ pub const CASES: &str = "cases";
 /// Renders a format of the report. Paths are written relative to the folder.
 type Renderer = fn(&Report, &Path) -> String;
 
-/// File name and renderer.
+/// File name and renderer of each report format.
 const FORMATS: [(&str, Renderer); 7] = [
     (RECORD, |report, _| report.to_json()),
     (html::CASES, html::page),

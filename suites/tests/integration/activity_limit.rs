@@ -1,4 +1,4 @@
-//! A system that floods the API server fails soon, and the verdict states the number of requests.
+//! A publisher that floods the API server fails soon, and the verdict states the number of requests.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use suites::{case_files, plan};
 
 const CASE: &str = "publisher/topology/new-node-gains-object/central";
 
-/// A publisher that writes as fast as it can until it is stopped.
+/// A publisher that sends write requests as fast as it can until it is stopped.
 fn flood() -> Systems {
     let run: Arc<Run> = Arc::new(|access, stop| {
         Box::pin(async move {
@@ -51,14 +51,14 @@ async fn write(access: ProgramInputs) {
         "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
     }));
     let object = object.unwrap();
-    // A request after the end of the case fails, which ends the loop.
+    // After the end of the case, the create request fails, which ends the loop.
     while objects.create(&PostParams::default(), &object).await.is_ok() {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_publisher_that_floods_the_api_server_fails() {
     let plan = Arc::new(plan(&case_files(), CASE).unwrap().unwrap());
-    // Timeouts are long, so that even on a slow machine the publisher exceeds the limit of requests first.
+    // Timeouts are long, so that even on a slow host the publisher exceeds the limit of requests before a timeout ends.
     let patient = RunOptions {
         patience: 100.0,
         ..RunOptions::default()

@@ -12,7 +12,7 @@ use harness::standalone::Release;
 
 use crate::page::{check_or_update, with_table};
 
-/// The types whose keys CASES.md lists, in the order of the page: heading, file, name of the type.
+/// The types whose YAML keys CASES.md lists, in the order of the page: heading, source file, name of the type.
 const TYPES: [(&str, &str, &str); 38] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
@@ -96,16 +96,16 @@ fn camel(name: &str) -> String {
     out
 }
 
-/// A field of a struct or a variant of an enum, parsed from the source.
+/// A YAML key: a field of a struct or a variant of an enum, parsed from the source.
 struct Key {
     name: String,
     doc: String,
-    /// Whether the field is required.
+    /// Whether the YAML key is required.
     is_required: bool,
 }
 
 fn keys(source: &str, name: &str) -> Vec<Key> {
-    // A struct-level default applies to all fields.
+    // A `#[serde(default)]` on the struct makes all fields optional.
     let before = source.split_once(&starts(name)[0]).map(|(before, _)| before);
     let attributes = before.and_then(|before| before.rsplit("\n\n").next());
     let is_struct = attributes.is_some_and(|attributes| !attributes.contains("default"));
@@ -117,7 +117,7 @@ fn keys(source: &str, name: &str) -> Vec<Key> {
     let (mut found, mut doc, mut renamed) = (Vec::new(), String::new(), None);
     let (mut hidden, mut has_default) = (false, false);
     for line in lines.by_ref().take_while(|line| *line != "}") {
-        // Skip lines with deeper indentation: the fields of enum variants.
+        // Skip lines with deeper indentation, which are fields of enum variants and no keys of the enum.
         let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else {
             continue;
         };

@@ -1,5 +1,5 @@
-//! Consistency of cases and requirement catalogue. Every requirement that a case names is in the catalogue. Every entry has a case or other
-//! existing evidence, or a reason for having none, or is in `MISSING`.
+//! Consistency of the cases and the requirement catalogue. Every requirement that a case names is in the catalogue. Every catalogue entry
+//! has a case or other existing evidence, or a reason for having none, or is in `MISSING`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use suites::{Catalogue, Defects, EvidenceStatus, Traceability, case_files, plans
 
 use crate::evidence::Search;
 
-/// Requirements without evidence. No entry may be added.
+/// Requirements without evidence. The list must not grow.
 const MISSING: &[&str] = &[];
 
 #[test]
@@ -151,7 +151,7 @@ fn every_possible_pair_of_values_occurs_in_a_case() {
         assert_eq!(pair.missing, [], "{} x {}", pair.first, pair.second);
         assert!(pair.possible > 0, "{} x {}", pair.first, pair.second);
     }
-    // The cases of a single area leave pairs of axis values uncovered.
+    // The cases of one area cover only some pairs of axis values.
     let few = pairs(
         scenarios
             .iter()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
-use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::explain::{self, ExplainOptions};
 use capacity_scheduler::cycle::{self, Assessment, Cause};
 use capacity_scheduler::filter::ConflictReason;
 use capacity_scheduler::objects::{Object, Pod};
@@ -53,7 +53,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts equal and different results of the reference and kube-scheduler. `why` explains a difference, and is called only for
+    /// Compares a recorded result of kube-scheduler with the reference's result. `why` explains a difference, and is called only for
     /// differences.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
@@ -104,11 +104,11 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// The explanation that `why` prints for the pod on this node, or on all nodes.
+/// The text that the `why` command prints for the pod on this node, or on all nodes.
 fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
-    let detail = Detail {
+    let detail = ExplainOptions {
         node: node.map(str::to_owned),
-        ..Detail::default()
+        ..ExplainOptions::default()
     };
     let explained = explain::pod(snapshot, rules, pod, &detail);
     explained.map_or_else(|error| error.to_string(), |explained| explained.to_string())
@@ -252,7 +252,7 @@ fn put_volume(snapshot: &mut Snapshot, index: usize, source: &Value) -> Result<(
     )
 }
 
-/// Adds one claim for each class and size, and returns a pod that uses these claims.
+/// Adds one claim for each pair of class and size, and returns a pod that uses these claims.
 fn put_claims<'a>(
     snapshot: &mut Snapshot,
     claims: impl Iterator<Item = (&'a Value, &'a Value)>,
@@ -287,6 +287,6 @@ where
     Ok(())
 }
 
-fn array(value: &Value) -> &[Value] {
+pub(crate) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -20,14 +20,14 @@ use suites::report::Report;
 
 /// Stack size of a tokio worker thread.
 const STACK: usize = 2 << 20;
-/// Limit of the address space in KiB: the inputs have at most 1 MB.
+/// Limit of the address space of the child process in KiB; the inputs have at most 1 MB.
 const MEMORY: &str = "1000000";
 const SIZES: [usize; 4] = [1, 60, 130, 800];
 
-type Read = fn(&str) -> Result<(), String>;
+type ParserFn = fn(&str) -> Result<(), String>;
 
-/// Name and function of a parser, and texts in which the input replaces `@`.
-type Parser = (&'static str, Read, &'static [&'static str]);
+/// Name and function of a parser, and texts in which the generated input replaces `@`.
+type Parser = (&'static str, ParserFn, &'static [&'static str]);
 
 fn in_file(text: &str, read: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -128,7 +128,7 @@ const PARSERS: &[Parser] = &[
     ),
 ];
 
-/// Generators of inputs of a given size. Each makes some parser recurse deeply or allocate much memory.
+/// Generators of inputs of a given size, each of which makes some parser recurse deeply or allocate much memory.
 const INPUTS: &[fn(usize) -> String] = &[
     |n| "[".repeat(n),
     |n| format!("{}{}", "[".repeat(n), "]".repeat(n)),
@@ -175,7 +175,7 @@ const INPUTS: &[fn(usize) -> String] = &[
     |n| "Traceback (most recent call last):\n".repeat(n / 10),
 ];
 
-/// YAML aliases, each of which repeats the previous one nine times.
+/// YAML aliases, each of which repeats the previous alias nine times.
 fn aliases(levels: usize, before: &str, after: &str) -> String {
     let level = |level: usize| {
         let entries = vec![format!("*a{}", level - 1); if before == "[" { 9 } else { 1 }];
@@ -203,7 +203,7 @@ fn check((name, read, _): &Parser, text: &str) {
     );
 }
 
-/// Reruns the test of this name in a child process with less memory. Returns true in the child.
+/// Reruns the test named `test` in a child process with limited memory. Returns true in the child process.
 fn rerun_with_limited_memory(test: &str) -> bool {
     const MARK: &str = "HAS_LIMITED_MEMORY";
     if std::env::var_os(MARK).is_some() {
@@ -248,7 +248,7 @@ fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
                     .iter()
                     .for_each(|around| check(parser, &around.replace('@', &input)));
             }
-            // The aliases would expand to more values than any limit allows, so a single depth is sufficient.
+            // The YAML aliases would expand to more values than any parser allows, so one number of levels is sufficient.
             check(parser, &aliases(40, "[", "]"));
         });
     }

@@ -1,5 +1,5 @@
-//! Driver cases with a third-party driver, whose socket the harness did not create. The cases must run with the names of that driver, and
-//! the stored runs must give the same verdict again.
+//! Driver cases with a third-party driver, whose socket the harness did not create. The cases must run with the driver's own names, and
+//! evaluating the stored runs must give the same verdict.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const GIB: u64 = 1 << 30;
 /// socket.
 struct ThirdPartyDriver {
     driver: FakeDriver,
-    /// Topology keys in the manifest.
+    /// The driver's topology keys, as listed in the manifest.
     topology: String,
     _running: Running,
     folder: tempfile::TempDir,
@@ -74,7 +74,7 @@ impl ThirdPartyDriver {
         Manifest::load(&path).unwrap()
     }
 
-    /// Runs and stores a case, and evaluates the stored run again.
+    /// Runs a case, stores the run, and evaluates the stored journal.
     async fn run(&self, case: &str) -> Outcome {
         let manifest = self.manifest();
         let mut systems = references::built_in(None);

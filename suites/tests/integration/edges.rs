@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use imports::{Imports, format_module};
 
-/// Allowed dependencies within this workspace, by crate; none for other crates.
+/// Allowed dependencies within this workspace, by crate. Unlisted crates may have none.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
     (
@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "suites",
         ],
     ),
-    // The crate contains the references with mutants, and the command line to run them.
+    // The crate of mutants contains the references with injected bugs, and the command line to run them.
     (
         "mutants",
         &[
@@ -242,7 +242,7 @@ fn no_crate_has_an_import_cycle() {
         let manifest = package["manifest_path"].as_str().unwrap();
         let src = Path::new(manifest).parent().unwrap().join("src");
         let mut imports = Imports::read(&src);
-        // Imports between `mod.rs` and other files of the same folder are allowed.
+        // Imports between `mod.rs` and other modules of the same folder are allowed, so they are removed before the search for cycles.
         for (from, targets) in &mut imports.of {
             targets.retain(|to| !from.starts_with(to));
         }

@@ -1,22 +1,26 @@
-//! Checks whether evidence in the catalogue exists: looks up tests in the sources, and runs studies at their small size.
+//! Checks whether evidence in the requirement catalogue exists: looks up tests in the sources, and runs studies at their small size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use suites::{Evidence, TestName};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .unwrap()
 }
 
-/// Looks up evidence. Runs each study only once.
+/// Looks up evidence for requirements. Runs each study only once.
 #[derive(Default)]
 pub(crate) struct Search {
     studies: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
 impl Search {
-    /// An error message if the evidence for the requirement does not exist.
+    /// Returns an error message if the evidence for the requirement does not exist.
     pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
@@ -57,7 +61,7 @@ fn runs_test(text: &str, function: &str) -> bool {
             };
             return has(&["test", "tokio::test"]) && !has(&["ignore"]);
         }
-        // Between an attribute and its function, only comments are allowed; any other line ends the attributes.
+        // Between an attribute and its function, only comments are allowed; any other line is the end of the attributes.
         if !line.starts_with("//") {
             attributes.clear();
         }

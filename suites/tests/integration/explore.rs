@@ -1,12 +1,12 @@
-//! Exploration: generated cases are valid and reproducible.
+//! Exploration: generated case files are valid and reproducible.
 
 use proptest::prelude::*;
 use suites::explore::{FOCUSES, Focus, case, generate};
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse_one;
 
-/// The case of a seed.
-fn text(seed: u64, wanted: &[&'static Focus]) -> String {
+/// Returns the generated case file for a seed. `wanted`: the areas (focuses) from which the case is generated.
+fn generated_case(seed: u64, wanted: &[&'static Focus]) -> String {
     let generated = generate(seed, wanted);
     case(generated.focus, seed, &generated.history)
 }
@@ -21,7 +21,7 @@ proptest! {
 
     #[test]
     fn every_generated_case_is_valid(seed: u64, focus in 0..FOCUSES.len()) {
-        let text = text(seed, &[&FOCUSES[focus]]);
+        let text = generated_case(seed, &[&FOCUSES[focus]]);
         let loaded = load(&text);
         prop_assert!(loaded.is_ok(), "{}\n{text}", loaded.unwrap_err());
     }
@@ -38,16 +38,16 @@ proptest! {
 
     #[test]
     fn the_same_seed_yields_the_same_case(seed: u64) {
-        let generated = text(seed, &[]);
-        prop_assert_eq!(&generated, &text(seed, &[]));
+        let generated = generated_case(seed, &[]);
+        prop_assert_eq!(&generated, &generated_case(seed, &[]));
         let focus = generate(seed, &[]).focus;
-        prop_assert_eq!(generated, text(seed, &[focus]));
+        prop_assert_eq!(generated, generated_case(seed, &[focus]));
     }
 }
 
-/// The case of the first seed, with a line inserted before the cluster.
+/// Parses the case file of the first seed, with a line inserted before the cluster.
 fn with_line(line: &str) -> Result<Plan, String> {
-    load(&text(1, &[]).replacen("cluster:\n", &format!("{line}\ncluster:\n"), 1))
+    load(&generated_case(1, &[]).replacen("cluster:\n", &format!("{line}\ncluster:\n"), 1))
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn an_excused_rule_must_exist_in_the_specification() {
 
 #[test]
 fn values_at_the_limits_are_generated() {
-    let all: String = (0..400).map(|seed| text(seed, &[])).collect();
-    // The list contains a node name of 253 characters, a node name of 63, a class name of 253, a driver name of 63, and sizes around 2^53
-    // and 2^63.
+    let all: String = (0..400).map(|seed| generated_case(seed, &[])).collect();
+    // The values include a node name of 253 characters, a node name of 63, a class name of 253, a driver name of 63, and sizes around
+    // 2^53 and 2^63.
     for value in [
         "n9-aaaa",
         "n8-",

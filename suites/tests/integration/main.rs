@@ -1,5 +1,5 @@
 //! Tests of the cases, the catalogue, the references and the reports, against their documentation and against recordings of real programs.
-//! The cases themselves run in `tests/cases.rs`.
+//! `tests/cases.rs` runs the cases.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 

@@ -1,6 +1,6 @@
 //! The tables of docs/manifest.md match the code.
 //!
-//! `UPDATE=1 cargo test -p suites --test integration manifest_page` regenerates them.
+//! `UPDATE=1 cargo test -p suites --test integration manifest_page` regenerates the tables.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Checks tables in pages against the code. With `UPDATE=1`, regenerates the tables instead.
+//! Checks tables in documentation pages against the code. With `UPDATE=1`, regenerates the tables instead.
 
 use std::path::Path;
 
-/// The page with the text between the markers of `mark` replaced by this table.
+/// Replaces the text between the markers of `mark` in the page by the table.
 pub(crate) fn with_table(page: &str, mark: &str, table: &str) -> String {
     let (begin, end) = (
         format!("<!-- {mark}: begin -->\n"),
@@ -13,7 +13,7 @@ pub(crate) fn with_table(page: &str, mark: &str, table: &str) -> String {
     format!("{before}{begin}{table}{end}{after}")
 }
 
-/// Checks a page, or rewrites the page if `UPDATE` is set. `name`: the test to run with `UPDATE=1`.
+/// Checks a documentation page, or rewrites the page if `UPDATE` is set. `name`: the test to run with `UPDATE=1`.
 pub(crate) fn check_or_update(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
     let page = std::fs::read_to_string(path).unwrap();
     let wanted = wanted(&page);

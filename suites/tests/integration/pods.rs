@@ -18,22 +18,22 @@ use rand::rngs::StdRng;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A recorded decision.
+/// A recorded scheduling decision on a pod.
 #[derive(Deserialize)]
 struct Case {
     name: String,
     objects: Vec<Value>,
-    /// Namespace and name.
+    /// Namespace and name of the pod.
     pod: String,
-    /// The message of PodScheduled=False.
+    /// The message of the pod condition PodScheduled=False.
     condition: Option<String>,
     /// The node that the pod was bound to.
     placed: Option<String>,
     /// The node for which pods are preempted (`nominatedNodeName`).
     nominated: Option<String>,
-    /// Namespace and name of evicted pods.
+    /// Namespace and name of each evicted pod.
     victims: Vec<String>,
-    /// The reason for each node, or `fits`.
+    /// The reason against each node, or `fits`.
     nodes: BTreeMap<String, String>,
 }
 
@@ -53,7 +53,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Sorts the parts of a reason, and removes the text that another plugin appends to a reason common to all nodes.
+/// Sorts the parts of a reason, and removes the text that a second plugin appends to a reason common to all nodes.
 fn reason(text: &str) -> String {
     let text = text.strip_suffix(". not found").unwrap_or(text);
     let mut parts: Vec<&str> = text.split(", ").collect();
@@ -103,7 +103,7 @@ fn decisions_on_pods_match_kube_scheduler() {
             .map(|(node, why)| (node.clone(), reason(why)))
             .collect();
         assert_eq!(nodes(&inventory, pod), recorded, "{name}");
-        // The pod waits for its scheduling gates. The recorded reasons are those of copies of the pod without gates.
+        // A pod with scheduling gates is not scheduled. The recorded reasons are those of copies of the pod without gates.
         if pod.gated {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Evaluates recorded runs of real programs again: each must have its filed verdict.
+//! Evaluates the journals of recorded runs of real programs: each must have the verdict that was filed as correct.
 //!
 //! Fails if a change of the harness, the specification or a manifest changes a verdict. If the new verdict is correct, file it with a
 //! reason: `UPDATE="why it is another verdict" cargo test -p suites recorded_runs`.
@@ -16,13 +16,13 @@ fn folder() -> PathBuf {
     suites().join("tests/fixtures/runs")
 }
 
-/// The manifest of a recorded program, for the recorded version. The program need not exist on this machine.
+/// The manifest of a recorded program in the recorded version. The program need not exist on this host.
 fn manifest(recording: &Recording) -> Manifest {
     let path = suites().join(format!("manifests/{}.yaml", recording.program));
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = text.lines().map(|line| match line {
         line if line.starts_with("version: ") => format!("version: {}", recording.version),
-        // The program must exist on every machine, so the first word of `argv` is replaced.
+        // The program of a manifest must exist, so the first word of `argv` is replaced by a program that exists on every host.
         "      - csi-provisioner" | "      - kube-scheduler" | "      - hostpathplugin" => {
             "      - sh".to_owned()
         }

@@ -7,7 +7,7 @@ use capacity_types::Segment;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A file of recordings.
+/// A file with recorded clusters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recording {
@@ -46,7 +46,7 @@ pub(crate) struct Node {
     pub(crate) topology_keys: Option<Vec<String>>,
 }
 
-/// The driver's response for one segment and class, in bytes.
+/// The driver's GetCapacity response for one segment and class, in bytes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordedCapacity {
@@ -54,7 +54,7 @@ pub(crate) struct RecordedCapacity {
     pub(crate) maximum: Option<i64>,
 }
 
-/// A change while the publisher ran.
+/// A change of the cluster while the publisher ran.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Step {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-/// All recordings with this file name, in `fixtures/<folder>` and in the folder given by the environment variable. Fails if there are none.
+/// Loads all recordings with this file name, in `fixtures/<folder>` and in the folder given by the variable. Fails if no recording exists.
 pub(crate) fn read<T: DeserializeOwned>(folder: &str, variable: &str, file: &str) -> Vec<(PathBuf, T)> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut folders = vec![ours.join(folder)];

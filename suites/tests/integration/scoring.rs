@@ -8,7 +8,7 @@ use suites::harness::{RunOptions, run};
 use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
-/// Number of concurrent cases. More than cores, because cases mostly wait.
+/// Number of concurrent cases; may exceed the cores, because cases mostly wait.
 const CONCURRENCY: usize = 8;
 
 /// Filter cases, with the scoring gate enabled.
@@ -18,7 +18,7 @@ fn filter_cases_with_scoring() -> Vec<Plan> {
     let of_filter = all
         .into_iter()
         .filter(|plan| areas.contains(&plan.area().as_str()));
-    // Leaves out cases that set the release of the scheduler, which determines its feature gates, or the scoring gate itself.
+    // Leaves out cases that set the scoring gate, or the release of the scheduler, which determines its feature gates.
     let is_usual = |plan: &Plan| plan.scheduler.release.is_none() && plan.scheduler.scoring.is_none();
     let turned = |mut plan: Plan| {
         plan.scheduler = SchedulerSpec {
@@ -30,7 +30,7 @@ fn filter_cases_with_scoring() -> Vec<Plan> {
     of_filter.filter(is_usual).map(turned).collect()
 }
 
-/// KEP-4049 requires tests with the feature gate on and off. The cases themselves run with the gate off.
+/// KEP-4049 requires tests with the feature gate on and off. Elsewhere, the filter cases run with the gate off.
 #[tokio::test(flavor = "multi_thread")]
 async fn feasible_nodes_are_the_same_with_scoring() {
     let plans = filter_cases_with_scoring();

@@ -1,9 +1,11 @@
 //! Checks that no verdict depends on text that is meant for readers, and that each frequently used name of a method or resource is declared
 //! once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Folders with code that evaluates facts.
+use crate::evidence::root;
+
+/// Folders with code that evaluates facts of the journal.
 const DECIDING: [&str; 4] = [
     "harness/src/expectation",
     "harness/src/judge",
@@ -11,7 +13,7 @@ const DECIDING: [&str; 4] = [
     "harness/spec/src",
 ];
 
-/// Code patterns that search a text for a literal.
+/// Code patterns that search a text for a string literal.
 const SEARCHES: [&str; 6] = [
     ".contains(\"",
     ".starts_with(\"",
@@ -27,23 +29,16 @@ const ALLOWED_TEXTS: [&str; 2] = [
     r#"method.ends_with("/GetCapacity")"#,
 ];
 
-/// Literals, each with the only file that may contain it.
+/// String literals, each with the only file that may contain the literal.
 const DECLARED: [(&str, &str); 3] = [
     ("\"GetCapacity\"", "fake-csi/src/method.rs"),
     ("\"CreateVolume\"", "fake-csi/src/method.rs"),
     ("\"csistoragecapacities\"", "harness/types/src/capacity_api.rs"),
 ];
 
-/// Excluded folders: `fake-apiserver`, whose resource table spells every resource; the code generated from `csi.proto`; and capture, which
-/// writes the text of a case file.
+/// Excluded folders: `fake-apiserver`, whose resource table spells every resource; the code generated from `csi.proto`; and the folder
+/// `capture`, whose code writes the text of a case file.
 const EXCLUDED: [&str; 3] = ["fake-apiserver", "fake-csi/proto", "harness/diagnose/src/capture"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .canonicalize()
-        .unwrap()
-}
 
 /// The Rust sources in a folder, except for tests, by path from the root of the workspace.
 fn sources(folder: &Path, found: &mut Vec<(String, String)>) {

@@ -23,16 +23,16 @@ use tokio::time::{Instant, sleep};
 use crate::recorded_worlds::{Node, RecordedCapacity, RecordedCluster, Recording, Step};
 use crate::recordings;
 
-/// Number of concurrent clusters. More than cores, because clusters mostly wait.
+/// Number of concurrent clusters; may exceed the cores, because clusters mostly wait.
 const CONCURRENCY: usize = 16;
 
-/// Timeout for reaching the recorded state.
+/// Timeout for reaching the recorded state of the capacity objects.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Duration without any fact after which the cluster is idle.
+/// Duration without any observed fact after which the cluster counts as idle.
 const IDLE_TIME: Duration = Duration::from_millis(50);
 
-/// Counts facts, and records the GetCapacity calls.
+/// Counts the facts that fake API server and driver observe, and records the GetCapacity calls.
 #[derive(Default)]
 struct ObservedFacts {
     moves: AtomicU64,
@@ -112,7 +112,7 @@ async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     differences
 }
 
-/// The difference between replay and recording; `None` if they are equal.
+/// Replays one recorded cluster. Returns the first difference between replay and recording; `None` if they are equal.
 async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String> {
     assert_eq!(
         world.after.len(),
@@ -135,7 +135,7 @@ async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String
     let client = kube::Client::try_from(config).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let publisher = tokio::spawn(capacity_publisher::run(replay.options(socket), client, async {
-        // Dropping the sender stops the publisher too.
+        // The publisher stops when the sender is dropped: `stopped.await` then returns an error.
         let _ = stopped.await;
     }));
     let mut difference = replay
@@ -166,7 +166,7 @@ async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String
 }
 
 impl RecordedCluster {
-    /// Every segment that a node has initially or after a step.
+    /// Every segment that a node has at the start or after a step.
     fn segments(&self) -> BTreeSet<Segment> {
         let mut nodes: Vec<(BTreeMap<String, String>, Vec<String>)> = Vec::new();
         let created = self.steps.iter().filter_map(|step| match step {
@@ -203,7 +203,7 @@ impl<'w> Replay<'w> {
         let seen = Arc::new(ObservedFacts::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiCounter(seen.clone()))));
         let spec = DriverSpec {
-            // Any key suffices, because each node registers its own keys. Without keys, the publisher would omit the topology in calls.
+            // Any topology key suffices: each node registers its own keys. Without keys, the publisher would omit the topology in calls.
             topology_keys: vec!["topology.example.com/zone".to_owned()],
             ..DriverSpec::new(recording.driver.clone())
         };
@@ -238,14 +238,14 @@ impl<'w> Replay<'w> {
             node_deployment: self.world.mode == "distributed",
             node_name: self.world.node.clone(),
             namespace: Some(self.recording.namespace.clone()),
-            // No polling during the run, as in the recordings.
+            // The publisher does not poll during the run, as in the recordings.
             capacity_poll_interval: Duration::from_secs(3600),
             kube_api_capacity_qps: 0.0,
             ..Options::default()
         }
     }
 
-    /// Adds a response for every possible segment. Each segment needs its own rule, because a rule for a coarser segment also matches finer
+    /// Adds a driver rule for every possible segment. Each segment needs its own rule: a rule for a coarser segment also matches finer
     /// segments.
     fn add_rules(&self) {
         let nothing = RecordedCapacity {
@@ -319,7 +319,7 @@ impl<'w> Replay<'w> {
         );
     }
 
-    /// Creates an object. Recordings contain name and labels at the top level, instead of in `metadata`.
+    /// Creates an API object. Recordings contain name and labels at the top level, instead of in `metadata`.
     fn create(&self, kind: &str, namespace: Option<&str>, mut object: Value) {
         let mut metadata = json!({"name": object["name"]});
         if let Some(namespace) = namespace {
@@ -341,7 +341,7 @@ impl<'w> Replay<'w> {
         ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(&self.recording.namespace)
     }
 
-    /// The difference between these objects and the objects in the cluster once the publisher is idle; `None` if they are equal.
+    /// The difference between the expected objects and the capacity objects once the publisher is idle; `None` if they are equal.
     async fn difference_once_idle(&self, expected: &[Value]) -> Option<String> {
         let deadline = Instant::now() + TIMEOUT;
         let expected = sorted(expected.to_vec());
@@ -379,7 +379,7 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// A rule of the fake driver that returns the recorded capacity. `key`: segment and parameter, as `key=value,…|kind`.
+/// A rule of the fake driver that returns the recorded capacity. `key`: segment and StorageClass parameter, as `key=value,…|kind`.
 fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {
@@ -396,13 +396,13 @@ fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     }
 }
 
-/// The recorded form of segment and parameters, `key=value,…|kind`.
+/// Formats a segment and StorageClass parameters as in the recordings: `key=value,…|kind`.
 fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
     let kind = parameters.get("kind").map_or("", String::as_str);
     format!("{}|{kind}", segment::format(segment))
 }
 
-/// An object in the form of the recordings.
+/// Converts an API object to the form of the recordings, with name and labels at the top level.
 fn as_recorded(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let generated = metadata.get("generateName").is_some();
@@ -428,7 +428,7 @@ fn as_recorded(object: &Value) -> Value {
     row
 }
 
-/// Sorts objects by their JSON text, which is unique because maps are sorted by key.
+/// Sorts objects by their JSON text, in which the keys of maps are sorted.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects.sort_by_key(Value::to_string);
     objects

@@ -19,12 +19,12 @@ use crate::{Exit, folders, preflight};
 /// Arguments of `doctor`.
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Also check the programs of this manifest without starting them: whether the manifest is valid, and whether the programs exist
+    /// Check the machine and, without starting them, the programs of this manifest: whether it is valid, and whether the programs exist
     #[arg(long, value_name = "FILE")]
     sut: Option<PathBuf>,
 }
 
-/// What a check found, as text; or the problem with its remedy.
+/// The observation of a passed check, as text; or the problem with its remedy.
 type CheckResult = Result<String, String>;
 
 /// A check of this machine.
@@ -37,10 +37,10 @@ struct Check {
 
 const CHECKS: [Check; 8] = [
     required("temporary files", temporary_files),
-    required("sockets in files", sockets),
+    required("sockets in files", check_socket_path_length),
     required("loopback", loopback),
     required("open files", open_files),
-    required("runs", runs),
+    required("runs", check_runs_folder),
     optional("cargo", cargo, "selftest with defects in source code"),
     optional("checkout", sources, "selftest with defects in source code"),
     optional("kubeconfig", kubeconfig, "why and capture from a running cluster"),
@@ -105,24 +105,17 @@ fn combined(one: Exit, other: Exit) -> Exit {
 }
 
 fn temporary_files() -> CheckResult {
-    let folder = std::env::temp_dir();
-    machine::check_writable(&folder).map_err(|error| {
-        let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
-        format!("{}: {error}; {remedy}", folder.display())
-    })?;
-    match machine::shortage() {
-        Some(shortage) => Err(shortage.to_string()),
-        None => Ok(folder.display().to_string()),
-    }
+    preflight::check_temporary_folder("")?;
+    Ok(display_path(std::env::temp_dir()))
 }
 
 /// Checks that paths of sockets in the temporary folder are short enough: the limit is 107 bytes, on some systems less.
-fn sockets() -> CheckResult {
+fn check_socket_path_length() -> CheckResult {
     /// The longest file name of a socket in the temporary folder.
     const LONGEST: &str = "csi-probe-a-driver-on-a-node-with-a-long-name.sock";
     let path = std::env::temp_dir().join(format!("{}-{LONGEST}", std::process::id()));
     let listened = UnixListener::bind(&path);
-    // The file exists only if the bind succeeded.
+    // The socket file exists only if the bind succeeded.
     std::fs::remove_file(&path).ok();
     match listened {
         Ok(_) => Ok("the path of the temporary folder is short enough".to_owned()),
@@ -157,11 +150,11 @@ fn open_files() -> CheckResult {
 }
 
 /// Checks the folder in which runs are stored without `--output`.
-fn runs() -> CheckResult {
+fn check_runs_folder() -> CheckResult {
     let folder = folders::default_folder("runs");
     let written = folders::ensure_private(&folder).and_then(|()| machine::check_writable(&folder));
     match written {
-        Ok(()) => Ok(folder.display().to_string()),
+        Ok(()) => Ok(display_path(folder)),
         Err(error) => Err(format!(
             "{}: {error}; name a folder with --output",
             folder.display()
@@ -172,12 +165,12 @@ fn runs() -> CheckResult {
 fn cargo() -> CheckResult {
     find_in_path("cargo")
         .ok_or_else(|| "not in PATH; install Rust".to_owned())
-        .map(shown)
+        .map(display_path)
 }
 
 fn sources() -> CheckResult {
     match checkout() {
-        Some(folder) => Ok(shown(folder)),
+        Some(folder) => Ok(display_path(folder)),
         None => Err("not in a checkout of csi-capacity-harness".to_owned()),
     }
 }
@@ -188,7 +181,7 @@ fn kubeconfig() -> CheckResult {
     let files = named.or_else(usual).unwrap_or_default();
     let found = files.iter().find(|file| file.is_file());
     found
-        .map(shown)
+        .map(display_path)
         .ok_or_else(|| "none; pass one with --kubeconfig, or a dump with --file".to_owned())
 }
 
@@ -198,6 +191,6 @@ fn find_in_path(program: &str) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-fn shown(path: impl AsRef<Path>) -> String {
+fn display_path(path: impl AsRef<Path>) -> String {
     path.as_ref().display().to_string()
 }

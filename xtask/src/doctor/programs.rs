@@ -10,7 +10,7 @@ use suites::harness::manifest::Manifest;
 
 use super::{CheckResult, find_in_path};
 
-/// The name of a check, and what it found.
+/// The name of a check, and its result.
 pub(super) type NamedResult = (&'static str, CheckResult);
 
 /// Checks each program of the manifest.
@@ -44,7 +44,7 @@ fn summary(manifest: &Manifest) -> String {
     )
 }
 
-/// Checks that the interpreter in the first line of a script exists. Other executable files pass.
+/// Checks that the interpreter in the first line of a script exists. Executable files that are no scripts pass.
 fn check_interpreter(path: &Path) -> CheckResult {
     const LONGEST: u64 = 256;
     let mut start = Vec::new();

@@ -50,14 +50,14 @@ async fn try_all(
     let control = explore_until_finding(explorer(None), budget).await;
     let is_clean = control.exploration.findings.is_empty() && control.exploration.broken.is_empty();
     match is_clean {
-        true => row("none", "without a defect", &control),
-        false => row(&paint.bad("FALSE ALARM"), "without a defect", &control),
+        true => print_attempt("none", "without a defect", &control),
+        false => print_attempt(&paint.bad("FALSE ALARM"), "without a defect", &control),
     }
     let mut missed = Vec::new();
     for defect in defects {
         let attempted = explore_until_finding(explorer(Some(*defect)), budget).await;
         let is_found = !attempted.exploration.findings.is_empty();
-        row(
+        print_attempt(
             if is_found { "found" } else { "missed" },
             &defect.to_string(),
             &attempted,
@@ -86,7 +86,7 @@ async fn explore_until_finding(explorer: Explorer, budget: Duration) -> Attempt 
     let explored = Arc::new(explorer)
         .explore(until, &mut exploration, &mut |_| {})
         .await;
-    // Without an output folder, only an error of the harness is possible.
+    // No file is written without an output folder, so only an error of the harness is possible.
     if let Err(error) = explored {
         eprintln!("error: {error}");
     }
@@ -96,7 +96,7 @@ async fn explore_until_finding(explorer: Explorer, budget: Duration) -> Attempt 
     }
 }
 
-fn row(word: &str, name: &str, attempted: &Attempt) {
+fn print_attempt(word: &str, name: &str, attempted: &Attempt) {
     let exploration = &attempted.exploration;
     let finding = exploration.findings.first();
     let broken = exploration

@@ -30,10 +30,7 @@ pub(crate) fn print_merged(
     };
     match show::write_reports(&explored, &ended, output) {
         Ok(()) => exit(&explored, false),
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Environment
-        }
+        Err(error) => Exit::Environment.with_error(error),
     }
 }
 

@@ -13,7 +13,7 @@ use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs,
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
-use suites::{JobSlots, Session, Shard, ShardFile};
+use suites::{Session, Shard, ShardFile};
 
 use crate::args::{PartArgs, at_least_one, patience, seed};
 use crate::interrupt::interrupted;
@@ -89,11 +89,7 @@ fn budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub(crate) fn run(args: &ExploreArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &ExploreArgs) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &ExploreArgs) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     if let Some(shard) = args.part.shard {
         check_shard(args, shard)?;
@@ -126,12 +122,12 @@ fn try_run(args: &ExploreArgs) -> Result<Exit, Exit> {
     let explorer = Arc::new(explorer(args.defect, manifest, args.tries));
     let runtime = runtime()?;
     let exit = runtime.block_on(explore(&explorer, args));
-    // Shuts down without waiting, because a run may never end.
+    // Stops the tokio runtime without waiting for its tasks, because a run of a generated cluster may never end.
     runtime.shutdown_background();
     Ok(exit)
 }
 
-/// The focuses to explore: the one that the user selected, otherwise all focuses in which the broken role runs.
+/// The selected focus (set of running programs), otherwise the focuses in which the role of the defect runs; empty for all focuses.
 fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     let broken = defect.and_then(Defect::role);
     match (args.role, broken) {
@@ -166,16 +162,8 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
     if let Some(manifest) = &manifest {
         manifest.install(&mut systems);
     }
-    Session {
-        systems,
-        options: options(args.patience, manifest.as_ref(), defect),
-        manifest,
-        job_slots: Arc::new(JobSlots::of(jobs)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: format!("{} repro", program()),
-    }
+    let options = options(args.patience, manifest.as_ref(), defect);
+    Session::new(systems, options, manifest, jobs, format!("{} repro", program()))
 }
 
 /// Checks that a shard has a number of clusters and a seed, so that all shards belong to the same run.
@@ -202,7 +190,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let mut progress_log = ProgressLog::begin();
     let mut reported = 0;
     let mut report_progress = |exploration: &Exploration| {
-        // Findings are printed at once, because a run may take hours.
+        // New findings are printed immediately, because an exploration may take hours.
         for finding in &exploration.findings[reported..] {
             bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
         }
@@ -219,8 +207,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let seconds = began.elapsed().as_secs_f64();
     bar.finish_and_clear();
     if let Some(Err(error)) = explored {
-        eprintln!("error: {error}");
-        return Exit::Environment;
+        return Exit::Environment.with_error(error);
     }
     let explored = Explored::new(programs(explorer, args), explorer.seed, exploration);
     show::summarize(&explored, seconds, is_interrupted);
@@ -233,12 +220,11 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
         limits,
     };
     if let Err(error) = show::write_reports(&explored, &ended, &args.output) {
-        eprintln!("error: {error}");
-        return Exit::Environment;
+        return Exit::Environment.with_error(error);
     }
     let exit = exit(&explored, is_interrupted);
     match args.part.shard.filter(|_| !is_interrupted) {
-        Some(shard) => parts::write_part(part(args, shard, explored, &ended), &args.output, exit),
+        Some(shard) => parts::write_part(shard_file(args, shard, explored, &ended), &args.output, exit),
         None => exit,
     }
 }
@@ -266,7 +252,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
 }
 
 /// The results of a shard, for `report merge`.
-fn part(
+fn shard_file(
     args: &ExploreArgs,
     shard: Shard,
     explored: Explored,

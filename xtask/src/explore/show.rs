@@ -19,7 +19,7 @@ pub(super) fn progress() -> ProgressBar {
     bar
 }
 
-/// The progress line.
+/// The progress of an exploration in one line.
 pub(super) fn progress_line(exploration: &Exploration, elapsed: Duration) -> String {
     let minimizing = exploration
         .shrinking
@@ -97,7 +97,7 @@ fn print_finding(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     match &finding.repeated {
         Reproduced::Yes => {}
         Reproduced::No => println!("  the written case passes: the failure may depend on timing"),
-        Reproduced::Otherwise(other) => println!("  the written case fails differently: {other}"),
+        Reproduced::Otherwise(other) => println!("  the written case fails with another violation: {other}"),
         Reproduced::Unknown => println!("  the time budget ended before the written case could run"),
     }
     let size = match finding.is_smallest {
@@ -139,7 +139,7 @@ pub(super) fn options(args: &ExploreArgs) -> String {
         .collect()
 }
 
-/// Writes a report in all formats that are also used for cases.
+/// Writes the report of an exploration in all formats that the reports of cases have.
 pub(super) fn write_reports(
     explored: &Explored,
     ended: &ExplorationEnd,

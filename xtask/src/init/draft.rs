@@ -22,7 +22,7 @@ pub(super) struct Draft {
     pub(super) recognised: Vec<(String, &'static str)>,
     /// Settings that cases need but for which the program has no known flag, with the usual flag names.
     pub(super) missing: Vec<(&'static str, &'static str)>,
-    /// Names that a driver has reported; `None` for other programs.
+    /// Driver name and topology segment that a driver reported; `None` for programs of other roles.
     pub(super) names: Option<Names>,
 }
 
@@ -57,7 +57,7 @@ impl Draft {
         for flag in flags::of(role) {
             draft.add(flag, has);
         }
-        // The user may have passed the placeholder to a flag that is not known here.
+        // The user may have passed the placeholder to a flag that `init` does not know.
         let argv = &draft.argv;
         draft
             .missing
@@ -97,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// Adds the flag with this value to the fixed arguments, under the name that the program accepts.
+    /// Adds the flag with this value to the program's fixed arguments, under the name that the program accepts.
     fn add_argument(&mut self, flag: &'static Flag, value: &'static str, known: &[&str]) {
         if flag.names.iter().any(|name| self.is_given(name)) {
             return;
@@ -143,7 +143,7 @@ impl Draft {
     }
 }
 
-/// Environment variables that publishers in pods usually read. They are set even if the program has flags for the same values.
+/// Environment variables that publishers in pods usually read. The manifest sets them even if the program has flags for the same values.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("NAMESPACE", "{namespace}"),
     ("POD_NAME", "{pod}"),

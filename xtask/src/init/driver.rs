@@ -35,7 +35,7 @@ steps:
 
 /// Identity of a driver, according to its responses.
 pub(super) struct DriverIdentity {
-    /// Names for the manifest; unchanged if the driver reported no name.
+    /// Driver name and topology for the manifest; placeholders if the driver reported no name.
     pub(super) names: Names,
     /// Whether the driver has the GET_CAPACITY capability; `None` if unknown.
     pub(super) has_capacity: Option<bool>,
@@ -52,7 +52,7 @@ pub(super) fn placeholder_names() -> Names {
     }
 }
 
-/// Starts the driver and calls it.
+/// Starts the driver, and calls GetPluginInfo, NodeGetInfo and ControllerGetCapabilities.
 pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentity, BoxError> {
     let manifest = Manifest::parse(path, &draft.text(&draft.features)?)?;
     let plan = manifest.adapt(&resolve(&scenario::parse_one("init.yaml", IDENTITY_CASE)?)?)?;
@@ -76,7 +76,7 @@ pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentit
     })
 }
 
-/// The names in the responses of the driver on the node.
+/// Driver name and topology, from the responses to GetPluginInfo (`info`) and NodeGetInfo (`node`).
 fn names(info: Option<&HarnessCallFact>, node: Option<&HarnessCallFact>) -> Option<Names> {
     let text = |answer: Option<&HarnessCallFact>, name: &str| {
         let value = answer?.values.get(name)?.as_str()?;

@@ -53,7 +53,7 @@ async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, 
         )
     })?;
     let printed = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
-    // Go programs print their usage and exit with status 2. With words that are not a subcommand, they may print only an error.
+    // Go programs print their usage and exit with status 2. For words that are no subcommand, the output may be only an error.
     let (text, status) = printed;
     if !words.is_empty() && !status.success() {
         return Ok(BTreeSet::new());

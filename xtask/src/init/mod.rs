@@ -1,4 +1,4 @@
-//! `init`: creates the manifest of a program from its help output, and tries it.
+//! `init`: creates the manifest of a program from its help output, and runs trial cases with the manifest.
 
 mod draft;
 mod driver;
@@ -33,7 +33,7 @@ pub(crate) struct InitArgs {
     /// Name in reports [default: the program's name]
     #[arg(long)]
     name: Option<String>,
-    /// Copy a built-in manifest instead, as a template
+    /// Copy the built-in manifest of this name as a template, instead of creating a manifest
     #[arg(long, value_name = "NAME", conflicts_with_all = ["role", "name", "program"])]
     from: Option<String>,
     /// File to write the manifest to
@@ -176,7 +176,7 @@ fn print_flags(draft: &Draft) {
     }
 }
 
-/// Calls a driver to determine its names, and prints the result.
+/// Calls a driver to determine its name and topology segment, and prints them.
 async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitError> {
     draft.names = Some(driver::placeholder_names());
     let identity = driver::identify(draft, output).await;
@@ -218,7 +218,7 @@ fn untried(draft: &Draft, tried: &[TrialResult]) -> Vec<&'static str> {
     names
 }
 
-/// Prints the results of the trials, and writes the manifest with the features that passed.
+/// Prints the results of the trial cases, and writes the manifest with the features whose trial cases passed.
 fn finish(draft: &Draft, tried: &[TrialResult], output: &Path) -> Result<Exit, InitError> {
     let mut features = draft.features.clone();
     let mut is_broken = false;

@@ -1,13 +1,12 @@
 //! Tries a draft manifest: runs a basic case of the role, and a case for each feature that the program may have.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use suites::harness::RunOptions;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{Level, Role};
-use suites::{CaseOutcome, JobSlots, Session, case_files};
+use suites::{CaseOutcome, Session, case_files};
 
 use super::draft::Draft;
 use crate::config_flags::BoxError;
@@ -16,7 +15,7 @@ use references::built_in;
 /// Result of a trial case.
 pub(super) struct TrialResult {
     pub(super) case: String,
-    /// The feature that the case verifies; `None` for the basic case, which must pass before all others.
+    /// The feature that the case verifies; `None` for the basic case, which must pass before other trial cases run.
     pub(super) feature: Option<&'static str>,
     /// The failure; `None` if the case passed.
     pub(super) failure: Option<String>,
@@ -31,16 +30,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
     let manifest = Manifest::parse(path, &draft.text(&all)?)?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
-    let session = Session {
-        systems,
-        options: RunOptions::default(),
-        manifest: Some(manifest),
-        job_slots: Arc::new(JobSlots::of(1)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: String::new(),
-    };
+    let session = Session::new(systems, RunOptions::default(), Some(manifest), 1, String::new());
     let mut tried = Vec::new();
     let wanted = std::iter::once(None).chain(draft.candidates.iter().copied().map(Some));
     for feature in wanted {

@@ -13,28 +13,24 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
 /// Message when the user interrupts a measurement.
-const INTERRUPTED: &str = "results are printed once all measurements are done, so none are printed";
+const INTERRUPTED: &str = "results are printed after all measurements, so no result is printed";
 
-pub(crate) fn run(args: BenchArgs) -> Exit {
+pub(crate) fn run(args: BenchArgs) -> Result<Exit, Exit> {
     if cfg!(debug_assertions) && !args.as_built() {
-        return run_optimised_build();
+        return Ok(run_optimised_build());
     }
     match args.what {
         Measurement::Apiserver(args) => block_on(bench::apiserver(&args)),
         Measurement::Publisher(args) => block_on(bench::publisher(&args)),
         Measurement::Scheduler(args) => {
-            run_abortable(move || print_result(bench::scheduler(&args)), INTERRUPTED)
+            run_abortable(move || Ok(print_result(bench::scheduler(&args))), INTERRUPTED)
         }
     }
 }
 
 /// Runs a measurement until it ends or is interrupted. Child processes and temporary folders are removed in both cases.
-fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    runtime.block_on(async {
+fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result<Exit, Exit> {
+    let exit = runtime()?.block_on(async {
         tokio::select! {
             measured = measuring => print_result(measured),
             () = interrupted() => {
@@ -42,7 +38,8 @@ fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
                 Exit::Interrupted
             }
         }
-    })
+    });
+    Ok(exit)
 }
 
 fn print_result(measured: Result<String, BoxError>) -> Exit {
@@ -51,15 +48,10 @@ fn print_result(measured: Result<String, BoxError>) -> Exit {
             println!("{text}");
             Exit::Passed
         }
-        Err(error) => print_measurement_error(&error),
+        Err(error) => Exit::Environment.with_error(format_args!(
+            "nothing could be measured: {error}; check the kubeconfig, and that the server responds and is not used by others"
+        )),
     }
-}
-
-fn print_measurement_error(error: &BoxError) -> Exit {
-    eprintln!(
-        "error: nothing could be measured: {error}; check the kubeconfig, and that the server responds and is not used by others"
-    );
-    Exit::Environment
 }
 
 /// Runs the command again in an optimised build, because measurements of a debug build are misleading.

@@ -7,24 +7,14 @@ use suites::harness::scenario::{PairCoverage, coverage, load_tree_where};
 
 use crate::Exit;
 use crate::args::SelectArgs;
-use crate::out::{eprintln, println};
+use crate::out::println;
 use crate::selected::selected;
 
 /// Prints a table for all selected cases, and a table for each file with axes.
-pub(crate) fn list(args: &SelectArgs) -> Exit {
-    match try_list(args) {
-        Ok(()) => Exit::Passed,
-        Err(exit) => exit,
-    }
-}
-
-fn try_list(args: &SelectArgs) -> Result<(), Exit> {
+pub(crate) fn list(args: &SelectArgs) -> Result<Exit, Exit> {
     let plans = selected(args)?;
     let ids: BTreeSet<&str> = plans.iter().map(|plan| plan.id()).collect();
-    let refused = |error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    };
+    let refused = |error| Exit::Usage.with_error(error);
     let scenarios = load_tree_where(&args.files(), args.strength, &|_| true).map_err(refused)?;
     let scenarios = scenarios.iter().filter(|it| ids.contains(&*it.id));
     table("all", ids.len(), &pairs(scenarios).map_err(refused)?);
@@ -36,7 +26,7 @@ fn try_list(args: &SelectArgs) -> Result<(), Exit> {
             count => table(&file, count, &pairs),
         }
     }
-    Ok(())
+    Ok(Exit::Passed)
 }
 
 /// Prints the pair coverage of every two axes.

@@ -53,11 +53,11 @@ fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Opt
 /// Runs a computation on a separate thread, which is abandoned at Ctrl-C because the computation does not check for interrupts.
 ///
 /// `why`: what an interrupt means for the results, as text for the message.
-fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+fn run_abortable(
+    work: impl FnOnce() -> Result<Exit, Exit> + Send + 'static,
+    why: &str,
+) -> Result<Exit, Exit> {
+    let runtime = runtime()?;
     let (sender, receiver) = oneshot::channel();
     // Sending fails after an interrupt, because the receiver no longer exists.
     let thread = std::thread::spawn(move || {
@@ -70,15 +70,15 @@ fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exi
         }
     });
     match ended {
-        Some(Ok(exit)) => exit,
+        Some(Ok(ended)) => ended,
         // The thread panicked, and the panic message has been printed.
         Some(Err(_)) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => Exit::Environment,
+            Ok(()) => Err(Exit::Environment),
         },
         None => {
             eprintln!("interrupted: {why}");
-            Exit::Interrupted
+            Err(Exit::Interrupted)
         }
     }
 }

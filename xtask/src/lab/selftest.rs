@@ -37,10 +37,10 @@ pub(crate) struct SelftestArgs {
     /// Inject traffic defects into the programs of this manifest instead of the references, which requires no source code
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     sut: Option<PathBuf>,
-    /// Only this defect; can be repeated
+    /// Inject only this defect; the option can be repeated
     #[arg(long, value_name = "NAME", value_parser = Defect::named)]
     defect: Vec<Defect>,
-    /// Run every case with every defect whose code it executes; takes a quarter of an hour
+    /// Run every case with every defect whose code the case executes; takes a quarter of an hour
     #[arg(long)]
     full: bool,
     /// Describe each defect, what it is modelled on, and which case detects it with which failure, without running anything
@@ -71,17 +71,12 @@ const SEED: u64 = 0;
 /// Default of `--jobs`. In real time, nearly all runs wait for a timeout, but their programs poll meanwhile.
 fn default_jobs(args: &SelftestArgs) -> usize {
     let per_core = match () {
-        // Programs under test need CPU time to start.
+        // Few concurrent runs, because programs under test need CPU time to start.
         () if args.sut.is_some() => 4,
         () if args.real_time => 32,
         () => 1,
     };
     std::thread::available_parallelism().map_or(64, |cores| cores.get() * per_core)
-}
-
-/// Runs the selected cases against the selected defects.
-pub(crate) fn run(args: &SelftestArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
 }
 
 /// The selected defects. Mutants change the source code of the references, so they do not apply to other programs.
@@ -107,7 +102,7 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         .partition(|defect| !defect.wire.is_empty() && is_played(defect));
     if let Some(other) = excluded.first().filter(|_| !args.defect.is_empty()) {
         eprintln!(
-            "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists those that can",
+            "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists the defects that can",
             other.name,
             match is_played(other) {
                 true => "the defect is a mutant of the references' source code",
@@ -132,13 +127,13 @@ fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Pla
         .iter()
         .filter(|plan| is_fit(plan))
         .map(|plan| manifest.adapt(plan).map(Arc::new));
-    adapted.collect::<Result<_, _>>().map_err(|error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    })
+    adapted
+        .collect::<Result<_, _>>()
+        .map_err(|error| Exit::Usage.with_error(error))
 }
 
-fn try_run(args: &SelftestArgs) -> Result<Exit, Exit> {
+/// Runs the selected cases against the selected defects.
+pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Exit> {
     let manifest = args
         .sut
         .as_deref()
@@ -177,10 +172,10 @@ fn try_run(args: &SelftestArgs) -> Result<Exit, Exit> {
         manifest,
         shard: args.part.shard,
     });
-    if let Some(shard) = args.part.shard.filter(|_| selftest.size() == 0) {
+    if let Some(shard) = args.part.shard.filter(|_| selftest.run_count() == 0) {
         return Err(parts::print_empty_shard(shard));
     }
-    if selftest.size() == 0 {
+    if selftest.run_count() == 0 {
         eprintln!(
             "error: none of these cases is listed for that defect; `--full` runs them against it anyway"
         );
@@ -194,7 +189,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     let patience = args.patience;
     let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
     Arc::new(move |name| {
-        // Every defect of the catalogue exists, as a test verifies.
+        // `Defect::named` cannot fail: a test verifies that every defect of the catalogue can be injected.
         let defect = name.and_then(|name| Defect::named(name).ok());
         let options = RunOptions {
             seed,
@@ -234,12 +229,12 @@ fn execution_observer(args: &SelftestArgs) -> Option<Arc<Observe>> {
 
 async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let (began, started) = (Instant::now(), now());
-    let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
+    let bar = out::progress(selftest.run_count(), "{bar:30} {pos}/{len} runs");
     let mut progress_log = out::ProgressLog::begin();
     let mut completed: Vec<Trial> = Vec::new();
     let each = |trial: &Trial| {
         bar.inc(1);
-        progress_log.log(|| format!("{} of {} runs", bar.position(), selftest.size()));
+        progress_log.log(|| format!("{} of {} runs", bar.position(), selftest.run_count()));
         completed.push(trial.clone());
     };
     let whole = tokio::select! {
@@ -257,7 +252,7 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
         let partial = format!(
             "interrupted after {} of {} runs",
             completed.len(),
-            selftest.size()
+            selftest.run_count()
         );
         let (scope, trials) = selftest.finished_part(completed);
         let report = SelftestReport {
@@ -310,8 +305,7 @@ pub(crate) fn print_and_write(report: &SelftestReport, json: bool, output: Optio
     if let Some(folder) = output
         && let Err(error) = write(report, folder)
     {
-        eprintln!("error: {error}");
-        return Exit::Environment;
+        return Exit::Environment.with_error(error);
     }
     match (report.problems.is_empty(), report.undecided.is_empty()) {
         (false, _) => Exit::Failed,
@@ -348,8 +342,8 @@ fn summarize(report: &SelftestReport) {
         .unwrap_or(0);
     let has_run = |defect: &&DefectResult| defect.caught_by.len() + defect.missed_by.len() > 0;
     for defect in report.defects.iter().filter(has_run) {
-        let word = format!("{:<9}", defect.word());
-        let word = match defect.word() {
+        let word = format!("{:<9}", defect.status());
+        let word = match defect.status() {
             "caught" => paint.good(&word),
             "-" => paint.dim(&word),
             _ => paint.bad(&word),

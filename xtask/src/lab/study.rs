@@ -5,19 +5,18 @@ use suites::harness::report::Paint;
 use suites::harness::system::BoxError;
 
 use super::run_abortable;
-use crate::out::{eprintln, println};
+use crate::out::println;
 use crate::{Exit, manifest, mutants, preflight};
 
 /// Runs a study, and prints its findings.
-pub(crate) fn run(args: StudyArgs) -> Exit {
-    let study = move || try_run(&args).unwrap_or_else(|exit| exit);
+pub(crate) fn run(args: StudyArgs) -> Result<Exit, Exit> {
     run_abortable(
-        study,
+        move || run_study(&args),
         "a study prints its results at its end, so none are printed; --small runs a shorter study",
     )
 }
 
-fn try_run(args: &StudyArgs) -> Result<Exit, Exit> {
+fn run_study(args: &StudyArgs) -> Result<Exit, Exit> {
     let output = args.common().output.as_deref();
     output.map(preflight::check_output_folder).transpose()?;
     mutants::ensure_available(args.defect())?;
@@ -27,10 +26,7 @@ fn try_run(args: &StudyArgs) -> Result<Exit, Exit> {
     Ok(match holds {
         Ok(true) => Exit::Passed,
         Ok(false) => Exit::Failed,
-        Err(error) => {
-            eprintln!("error: {error}");
-            Exit::Environment
-        }
+        Err(error) => Exit::Environment.with_error(error),
     })
 }
 

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use clap::Args;
 use labs::CommandResult;
-use labs::sweep::{Cell, CellRecord, CellResult, FAULTS, Sweep, Swept, SweptCase, page};
+use labs::sweep::{Cell, CellRecord, CellResult, FAULTS, Sweep, SweepOutcome, SweptCase, page};
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
-use suites::report::{ShardsRecord, now, seconds, write_file};
+use suites::report::{ShardsRecord, now, rounded_seconds, write_file};
 use suites::{Shard, ShardFile};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
@@ -37,7 +37,7 @@ pub(crate) struct SweepArgs {
     /// Inject a defect into a reference implementation
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Run only this cell of the grid, as printed with a failure
+    /// Run only this cell (a fault at one point of the case), as printed with a failure
     #[arg(long, value_name = "NAME")]
     cell: Option<String>,
     /// Runs to execute concurrently [default: 1 per CPU, 4 with --sut]
@@ -73,7 +73,7 @@ struct Progress {
     current: Option<CurrentCase>,
 }
 
-/// The case that is being swept.
+/// The case that is being swept (run once per fault), with its completed cells.
 struct CurrentCase {
     id: String,
     began: Instant,
@@ -83,16 +83,9 @@ struct CurrentCase {
 }
 
 /// Sweeps the selected cases.
-pub(crate) fn run(args: &SweepArgs) -> Exit {
-    try_run(args).unwrap_or_else(|exit| exit)
-}
-
-fn try_run(args: &SweepArgs) -> Result<Exit, Exit> {
+pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
-    let under_test = match &args.sut {
-        Some(path) => SystemsUnderTest::of_manifest(path)?,
-        None => SystemsUnderTest::built_in(args.defect),
-    };
+    let under_test = SystemsUnderTest::new(args.sut.as_deref(), args.defect)?;
     let output = super::output_for_shard(&args.part, args.output.as_deref())?;
     let (shards, scenarios) = scenarios(args)?;
     output.map(preflight::check_output_folder).transpose()?;
@@ -144,14 +137,12 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<NumberedScen
     let mut scenarios = Vec::new();
     let has = |number: &usize| shard.is_none_or(|shard: Shard| shard.has(*number));
     for (number, plan) in plans.iter().enumerate().filter(|(number, _)| has(number)) {
-        let rows = scenario::load_case(&args.select.files(), plan.id()).map_err(|error| {
-            eprintln!("error: {error}");
-            Exit::Usage
-        })?;
+        let rows = scenario::load_case(&args.select.files(), plan.id())
+            .map_err(|error| Exit::Usage.with_error(error))?;
         scenarios.extend(rows.into_iter().map(|row| (number, row)));
     }
     if args.cell.is_some() && plans.len() != 1 {
-        eprintln!("error: --cell selects a cell of a single case; name that case too");
+        eprintln!("error: --cell selects a cell of a single case; name the id of that case");
         return Err(Exit::Usage);
     }
     match shard.filter(|_| scenarios.is_empty()) {
@@ -184,7 +175,7 @@ async fn sweep_cases(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
         let case = SweptCase {
             number: *number,
             id: scenario.id.clone(),
-            seconds: seconds(began.elapsed()),
+            seconds: rounded_seconds(began.elapsed()),
             outcome,
         };
         worst = worst_exit(worst, print_and_write(&case, plan.args.output.as_deref()));
@@ -199,7 +190,7 @@ impl Progress {
         let swept = self.swept.len();
         let current = self.current.as_ref().map(CurrentCase::print);
         eprintln!(
-            "interrupted: {swept} of {all} cases were swept, with the results above; {}the others have no result",
+            "interrupted: {swept} of {all} cases were swept, with the results above; {}the other cases have no result",
             current.unwrap_or_default()
         );
     }
@@ -236,7 +227,7 @@ fn worst_exit(worst: Exit, exit: Exit) -> Exit {
     }
 }
 
-async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) -> Swept {
+async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) -> SweepOutcome {
     let (args, under_test) = (plan.args, &plan.under_test);
     let sweep = Sweep {
         systems: under_test.systems.clone(),
@@ -259,7 +250,7 @@ async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentC
     match &args.cell {
         Some(name) => cells.retain(|cell| cell.name() == *name),
         None if cells.is_empty() => {
-            return Swept::LeftOut("no program under test takes part in the case".to_owned());
+            return SweepOutcome::LeftOut("no program under test takes part in the case".to_owned());
         }
         None => {}
     }
@@ -272,32 +263,29 @@ async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentC
     let ended = sweep.run(cells, each).await;
     bar.finish_and_clear();
     let ended = ended.into_iter();
-    Swept::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())
+    SweepOutcome::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())
 }
 
 /// Prints the result of a case, and writes it into the folder. Returns the exit code for this case alone.
 fn print_and_write(case: &SweptCase, output: Option<&Path>) -> Exit {
     let id = &case.id;
     match &case.outcome {
-        Swept::LeftOut(why) => {
+        SweepOutcome::LeftOut(why) => {
             println!("skip  {id}: {why}");
             Exit::Passed
         }
-        Swept::Broken(why) => {
+        SweepOutcome::Broken(why) => {
             eprintln!("error: {id}: {why}");
             Exit::Environment
         }
-        Swept::Fails(why) => {
-            eprintln!("error: {why}");
-            Exit::Failed
-        }
-        Swept::Cells(cells) if cells.is_empty() => {
+        SweepOutcome::Fails(why) => Exit::Failed.with_error(why),
+        SweepOutcome::Cells(cells) if cells.is_empty() => {
             eprintln!(
                 "error: {id} has no such cell; `sweep {id}` prints the names of failed cells, as POINT-NUMBER-FAULT"
             );
             Exit::Usage
         }
-        Swept::Cells(cells) => {
+        SweepOutcome::Cells(cells) => {
             print_grid(id, cells, case.seconds);
             match output.map(|folder| write_files(folder, id, cells)) {
                 Some(Err(exit)) => exit,
@@ -321,7 +309,7 @@ fn whole_command(args: &SweepArgs) -> Vec<String> {
     words
 }
 
-/// The command line without cases.
+/// The command line of the sweep, without the ids of cases.
 fn command_line(args: &SweepArgs) -> Vec<String> {
     let mut words = vec!["sweep".to_owned()];
     words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
@@ -329,7 +317,7 @@ fn command_line(args: &SweepArgs) -> Vec<String> {
     args.select.with_folder_option(words)
 }
 
-/// Prints the grid, with identical rows merged. Then prints each distinct failure once.
+/// Prints, per type of point, the faults with the number of cells that did not fail. Then prints each distinct failure once.
 fn print_grid(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
@@ -393,10 +381,7 @@ fn write_files(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit
         .filter_map(|cell| Some((format!("{name}.{}.yaml", cell.name), cell.text.clone()?)));
     files.extend(failed);
     for (file, text) in files {
-        write_file(folder, &file, &text).map_err(|error| {
-            eprintln!("error: {error}");
-            Exit::Environment
-        })?;
+        write_file(folder, &file, &text).map_err(|error| Exit::Environment.with_error(error))?;
     }
     Ok(())
 }

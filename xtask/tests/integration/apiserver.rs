@@ -11,7 +11,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// Kinds of objects that cases and their systems create.
+/// API group, kind and resource of the objects that cases and systems under test create.
 const KINDS: [(&str, &str, &str); 15] = [
     ("", "Node", "nodes"),
     ("", "Namespace", "namespaces"),

@@ -32,7 +32,7 @@ fn bench(kubeconfig: &Path, more: &[&str]) -> String {
     run_expecting(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
 }
 
-/// JSON output of a measurement.
+/// Runs a measurement of `bench`, and returns its JSON output.
 fn run_and_parse(part: &[&str]) -> Value {
     let (printed, _) = run_expecting(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
     serde_json::from_str(&printed).unwrap()
@@ -53,7 +53,7 @@ fn assert_percentiles(measurement: &Value) {
     assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{measurement}");
 }
 
-/// The response of a server at a path.
+/// The response of the API server to a GET request for a path.
 fn get_path(kubeconfig: &Path, path: &str) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -206,7 +206,7 @@ fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
             2 * row["nodes"].as_u64().unwrap()
         );
         assert_eq!(row["attempts"], 3, "{row}");
-        // The output shows the median of three attempts, so at least two attempts took at least this time.
+        // The output shows the median of three attempts, so at least two attempts took at least the median time.
         let (attempt, scan) = (&row["attemptMilliseconds"], &row["scanMilliseconds"]);
         let least = 2.0 * attempt.as_f64().unwrap();
         assert!(least > 0.0 && least < milliseconds, "{row}");
@@ -236,7 +236,7 @@ fn publisher_costs_count_exactly_the_expected_writes() {
 fn the_size_of_an_object_is_independent_of_their_number() {
     let costs = run_and_parse(&["publisher", "--objects=20,80", "--changes=2"]);
     let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
-    // Names and resource versions may differ by one digit.
+    // The lengths of names and resource versions may differ by one digit.
     assert!(
         bytes(0, "objectBytes").abs_diff(bytes(1, "objectBytes")) <= 4,
         "{costs}"

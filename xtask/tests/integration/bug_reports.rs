@@ -26,7 +26,7 @@ const NEIGHBOUR: &str = r#"
 - {apiVersion: v1, kind: Pod, metadata: {name: near, namespace: shop, uid: near, labels: {app: app}}, spec: {nodeName: w1, containers: [{name: c, image: app, resources: {requests: {cpu: 3500m}}}], volumes: [{name: v, persistentVolumeClaim: {claimName: old}}]}, status: {phase: Running}}
 "#;
 
-/// The cluster with texts replaced, and with additional objects.
+/// The YAML of `CLUSTER` with texts replaced, and with additional objects.
 fn cluster(edits: &[(&str, &str)], more: &str) -> String {
     let mut text = CLUSTER.to_owned();
     for (old, new) in edits {
@@ -75,7 +75,7 @@ impl Dump {
         (std::fs::read_to_string(file).unwrap(), error)
     }
 
-    /// Checks that the captured scenario has the same outcome as the cluster, and returns the text of the file.
+    /// Checks that the captured scenario has the same outcome as the cluster, and returns the text of the captured file.
     fn assert_reproduces(&self, more: &[&str]) -> String {
         let (text, error) = self.capture(more);
         assert!(
@@ -278,7 +278,7 @@ fn clones_are_captured_with_their_sources() {
     assert!(error.contains("its result differs from the cluster's"), "{error}");
 }
 
-/// Segments have several topology keys, and an object of a removed zone still exists.
+/// The segments have several topology keys, and a capacity object of a removed zone still exists.
 #[test]
 fn captured_capacity_with_several_topology_keys_is_published() {
     let zone =

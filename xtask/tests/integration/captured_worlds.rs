@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use capacity_diagnose::capture::{CaptureOptions, capture};
-use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::explain::{self, ExplainOptions};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
 use capacity_scheduler::objects::ObjectKey;
@@ -319,7 +319,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
     )
 }
 
-/// Adds a second topology key to the driver. Capacity objects get the first node's value.
+/// Adds a second topology key to the driver. Capacity objects get the first node's value of the key.
 fn add_key(objects: &mut [Value]) {
     let rank = objects[0]["metadata"]["labels"]["rank"].clone();
     for object in objects {
@@ -364,7 +364,7 @@ fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, 
     }
     let pod = &inventory.pods[&ObjectKey::namespaced(namespace, pod)];
     let rules = Options::default().rules().unwrap();
-    let detail = Detail::default();
+    let detail = ExplainOptions::default();
     match explain::pod(&inventory.snapshot, &rules, pod, &detail) {
         Ok(explanation) => {
             let nodes = explanation.nodes.into_iter().map(|node| {
@@ -373,7 +373,7 @@ fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, 
                     node.reasons.iter().map(|it| without_names(it)).collect(),
                 )
             });
-            // The names of nodes follow this text.
+            // Leaves out the names of nodes, which follow ` nodes: ` in the verdict.
             let verdict = explanation.verdict.split(" nodes: ").next().unwrap_or_default();
             (without_names(verdict), nodes.collect())
         }

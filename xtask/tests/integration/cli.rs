@@ -371,7 +371,7 @@ fn an_unknown_case_exits_with_2_and_a_hint() {
 
 #[test]
 fn an_uncovered_row_of_axes_is_known_beside_an_unknown_case() {
-    // Pairwise coverage does not include this row, but it can be selected by name.
+    // Pairwise coverage does not include this row, but the row can be selected by name.
     let row = "matrix/cleaner/all-nodes+distributed+immediate+differing+deleted+running+absent+downgraded";
     assert!(xtask(&["list", row]).status.success());
     let output = xtask(&["list", row, "publisher/refrsh"]);

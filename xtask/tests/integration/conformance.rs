@@ -454,7 +454,7 @@ fn excessive_output_is_cut_and_its_error_lines_are_shown() {
         "{}",
         log.len()
     );
-    // `judge` prints the same explanation.
+    // `judge` must print the explanation that the run printed.
     let judged = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("judge")
         .arg(&run)

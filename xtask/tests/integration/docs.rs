@@ -1,5 +1,5 @@
 //! Tests every command in the documentation: self-contained commands are executed in order, in one folder per page; the arguments of the
-//! others are parsed.
+//! other commands are parsed.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;

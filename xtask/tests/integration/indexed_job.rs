@@ -1,4 +1,4 @@
-//! Runs on several machines: its shards, their merge, and the Jobs that run them in a cluster.
+//! A run on several machines: its shards, the merge of their reports, and the Jobs that run the shards in a cluster.
 
 use std::path::Path;
 use std::process::Command;

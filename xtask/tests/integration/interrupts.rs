@@ -62,9 +62,9 @@ fn long_commands_report_what_an_interrupt_means() {
         (&["e2e", "--keep-going"][..], " cases have no verdict"),
         (&["selftest"], ""),
         (&["explore", "--budget=1h"], ""),
-        (&["study", "burst"], "none are printed"),
-        (&["bench", "publisher", "--as-built"], "none are printed"),
-        (&["bench", "scheduler", "--as-built"], "none are printed"),
+        (&["study", "burst"], "no result is printed"),
+        (&["bench", "publisher", "--as-built"], "no result is printed"),
+        (&["bench", "scheduler", "--as-built"], "no result is printed"),
         (&["rbac", "publisher"], "not verified"),
         (&["sweep", "publisher/value"], "0 of 16 cases were swept"),
         (

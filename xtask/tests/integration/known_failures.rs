@@ -253,7 +253,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
         gate.path("sut.yaml").display()
     );
     gate.expect(2, &[], &[&wrong, "2 known to fail"]);
-    // A partial run cannot decide whether entries for other cases are stale.
+    // A partial run cannot decide whether entries for cases that did not run are stale.
     let messages = gate.expect(0, &["mine/one"], &["1 known to fail"]);
     assert!(!messages.contains("WRONG"), "{messages}");
     // An entry for a failure that depends on timing (`sometimes`) is never stale.
@@ -264,7 +264,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
     );
     gate.write(&[&entry("mine", FAILS, ""), &rare]);
     gate.expect(0, &[], &["2 known to fail"]);
-    // Entries for other versions of the program are ignored.
+    // Entries for versions other than that of the program are ignored.
     let older = entry(
         "mine/two",
         "something that never happens",
@@ -349,9 +349,7 @@ fn entries_for_a_manifest_with_known_failures_are_list_items() {
 
 /// Number of inconclusive runs in a measurement.
 fn undecided(messages: &str) -> u32 {
-    let line = messages
-        .lines()
-        .find(|line| line.contains("could not be decided"));
+    let line = messages.lines().find(|line| line.contains("have no verdict"));
     line.map_or(0, |line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
 }
 
@@ -364,14 +362,14 @@ fn failure_rates_are_measured_and_printed_as_entries() {
         "n=$(wc -l <{count}); echo x >>{count}; [ $((n % 4)) = 0 ] && echo no class today || echo {FAILS}; exit 7"
     );
     std::fs::write(gate.path("program"), script).unwrap();
-    // More runs than an entry requires, because some may be inconclusive on a busy machine.
+    // More runs than a `knownFailures` entry requires, because some may be inconclusive on a busy machine.
     let measure = ["--measure=24", "--jobs=1", "mine/one"];
     let messages = gate.expect(
         1,
         &measure,
         &["1 case, 24 times each: 0 failed never, 1 always, 0 sometimes"],
     );
-    // An inconclusive run is repeated, and the program counts that run too.
+    // The script counts inconclusive runs and their repetitions, so the share of each failure is not exact.
     let failed = |words: &str| -> u32 {
         let line = messages.lines().find(|line| line.contains(words)).unwrap();
         let (_, times) = line.split_once("mine/one  failed ").unwrap();

@@ -44,7 +44,7 @@ impl ShardedCommand {
         messages
     }
 
-    /// Runs all shards. Each shard passes, or exits with the code of the unsharded command.
+    /// Runs all shards. Checks that each shard passes, or exits with the code of the unsharded command.
     fn run_shards(&self, of: usize) {
         for part in 1..=of {
             let output = self.path("parts").join(part.to_string());
@@ -220,7 +220,7 @@ fn shards_of_different_commands_are_not_merged() {
     }
     let (_, error) = long.merge(2);
     assert!(
-        error.contains("the command is explore --seed=2") && error.contains("join only shards of one run"),
+        error.contains("the command is explore --seed=2") && error.contains("merge only shards of one run"),
         "{error}"
     );
 }

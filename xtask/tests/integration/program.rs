@@ -28,7 +28,7 @@ pub(crate) fn run_expecting(code: i32, args: &[&str]) -> (String, String) {
     streams
 }
 
-/// A running program that has printed `ready`. It is killed on drop, so also when a test fails.
+/// A running program that has printed `ready`. The program is killed on drop, even when a test fails.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     /// The output lines before `ready`.

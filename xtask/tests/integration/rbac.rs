@@ -1,4 +1,4 @@
-//! `cargo xtask rbac`: the derived permissions suffice, and the output lists cases from which none can be derived.
+//! `cargo xtask rbac`: the derived permissions suffice, and the output lists cases from which no permissions can be derived.
 
 use crate::program::run_expecting;
 

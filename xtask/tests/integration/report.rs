@@ -30,7 +30,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Shorter timeouts make the tests faster. Events that the cases expect still take much less time.
+/// Shorter timeouts make the tests faster, and are longer than the time until the expected events.
 const PATIENCE: &str = "--patience=0.3";
 
 /// Runs a case that fails and a case that passes.

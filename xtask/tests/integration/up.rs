@@ -356,7 +356,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     let error = line_of(&mut errors, "error: ");
     assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
     line_of(&mut errors, "the cluster is unchanged");
-    // An edit of settings that programs read only at their start is reported but not applied; the rest of the edit is applied.
+    // An edit of settings that programs read only at their start is reported but not applied; all other changes in the edit are applied.
     let restart = edited
         .replace("cluster: {", "cluster: {mode: distributed, ")
         .replace("[n1, n2, n3]", "[n1, n2]");

@@ -40,7 +40,7 @@ steps:
         why: it is what the driver says
 ";
 
-/// A program that watches a file.
+/// A running `e2e --watch`, with its output lines.
 struct Watching {
     file: PathBuf,
     _folder: TempDir,
@@ -74,7 +74,7 @@ impl Watching {
         std::fs::write(&self.file, text).unwrap();
     }
 
-    /// The result in the next output line.
+    /// The verdict in the next output line of `e2e --watch`.
     fn verdict(&mut self) -> String {
         let mut lines = self.lines.by_ref().map(|line| line.unwrap());
         let line = lines.find(|line| line.contains(" passed in ")).unwrap();
@@ -110,7 +110,7 @@ fn passed_rows_run_again_only_if_they_changed() {
     assert_eq!(watching.verdict(), "2 of 2 passed");
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi]"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
-    // A row that failed runs again after any change of the file.
+    // A row that failed runs again after any change of the file, even of a comment.
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi] # why"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
     watching.save(&TABLE.replace("nodes: [n1]", "nodes: [n1, n2]"));

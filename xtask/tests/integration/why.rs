@@ -200,7 +200,7 @@ fn a_running_cluster_is_explained() {
         let class = serde_json::from_value(class).unwrap();
         let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(client.clone());
         classes.create(&PostParams::default(), &class).await.unwrap();
-        // More nodes than fit on one page of a list.
+        // More nodes than fit on one page of a list response.
         let nodes: Api<Node> = Api::all(client);
         for number in 0..501 {
             let node = serde_json::from_value(json!({"metadata": {"name": format!("n{number}")}})).unwrap();
@@ -269,7 +269,7 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
 fn health_is_reported_for_runs_files_and_clusters() {
     let text = explained(&["health", "--scenario", "publisher/refresh/poll/central"]);
     for line in [
-        "  good     driver disk.example.com: in use: storageCapacity is true, 2 objects",
+        "  good     driver disk.example.com: in use: storageCapacity is true, 2 capacity objects",
         "  good     driver disk.example.com: class fast: 2 of 2 nodes have an object",
         "  good     pods: no pod is unschedulable for lack of storage",
     ] {
@@ -287,7 +287,7 @@ fn health_is_reported_for_runs_files_and_clusters() {
     let (text, _) = run_expecting(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
     for line in [
         "  BAD      driver disk.example.com: storageCapacity is true, but there are no objects",
-        "  good     publisher: 1 objects are desired, and 0 exist",
+        "  good     publisher: 1 capacity objects are desired, and 0 exist",
         "  BAD      publisher: 4 of 10 GetCapacity calls failed",
         "  good     API server: 0.00 changes per object and minute (0 objects)",
         "  BAD      API server: 10 of 100 requests failed with status 429 or 5xx",

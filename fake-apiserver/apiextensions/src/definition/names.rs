@@ -62,7 +62,7 @@ impl AcceptedNames {
         known.flat_map(|group| group.waiting.iter().cloned()).collect()
     }
 
-    /// The names that other CRDs of the group have accepted. `definition`: the stored CRD, whose own accepted names are left out.
+    /// The names that CRDs of the group other than the stored CRD `definition` have accepted.
     pub(crate) fn of_other_crds(&self, definition: &Value) -> OtherNames<'_> {
         OtherNames {
             group: self.0.get(json::string(&definition["spec"], "group")),
@@ -99,13 +99,13 @@ impl Names {
 }
 
 impl OtherNames<'_> {
-    /// Whether another CRD has accepted `name` as plural, singular or short name.
+    /// Whether a CRD other than the given one has accepted `name` as plural, singular or short name.
     pub(super) fn has_resource(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.resources.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.resources.contains(name)))
     }
 
-    /// Whether another CRD has accepted `name` as kind or list kind.
+    /// Whether a CRD other than the given one has accepted `name` as kind or list kind.
     pub(super) fn has_kind(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.kinds.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.kinds.contains(name)))

@@ -16,7 +16,7 @@ use fake_apiserver::extension::{intern, json, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The resources that a CRD defines, the preferred version first. `table_index`: index of their table in the store.
+/// The resources that a CRD defines, the preferred version first. `table_index`: index of the custom resource's table in the store.
 pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
     let spec = &definition["spec"];
     let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
@@ -105,7 +105,7 @@ fn resource_definition(definition: &Value, version: &Value) -> ResourceDefinitio
         version: intern::name(json::string(version, "name")),
         kind: name("kind"),
         plural: name("plural"),
-        singular: name("singular"),
+        singular: Some(name("singular")),
         short_names: intern::names(&json::texts(&names["shortNames"])),
         categories: intern::names(&json::texts(&names["categories"])),
         namespaced: definition["spec"]["scope"] == "Namespaced",
@@ -131,7 +131,7 @@ fn resource_definition(definition: &Value, version: &Value) -> ResourceDefinitio
     }
 }
 
-/// The `additionalPrinterColumns`, or the age column if there are none. No columns if one JSONPath is invalid.
+/// The printer columns of a CRD version, by default the age column. No columns if the JSONPath of one column is invalid.
 fn columns(version: &Value) -> Vec<PrinterColumn> {
     let wanted = json::list(&version["additionalPrinterColumns"]);
     let age = json!([{
@@ -164,7 +164,7 @@ fn columns(version: &Value) -> Vec<PrinterColumn> {
     columns.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The member names of a path such as `.spec.replicas`.
+/// The member names of a JSONPath such as `.spec.replicas`.
 fn members(path: &str) -> Vec<String> {
     path.trim_start_matches('.')
         .split('.')
@@ -190,7 +190,7 @@ fn scale(scale: &Value) -> Option<ScalePaths> {
     })
 }
 
-/// The deprecation warning; None if the version is not deprecated.
+/// The deprecation warning of a CRD version; None if the version is not deprecated.
 fn deprecation(definition: &Value, version: &Value) -> Option<String> {
     if version["deprecated"] != true {
         return None;

@@ -23,7 +23,7 @@ const COLUMN_FORMATS: [&str; 8] = [
     "int64",
     "password",
 ];
-/// The maximum number of `selectableFields` of a version.
+/// The maximum number of `selectableFields` of a CRD version.
 const SELECTABLE_MAX: usize = 8;
 /// The annotation that CRDs in protected API groups require.
 const APPROVAL: &str = "api-approved.kubernetes.io";
@@ -38,7 +38,7 @@ pub(crate) fn validate_name(definition: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validation for both create and update.
+/// Validates a CRD on create and on update.
 pub(crate) fn validate(definition: &Value, errors: &mut ErrorList) {
     let spec = &to_internal_spec(&definition["spec"]);
     group(spec, errors);
@@ -68,7 +68,7 @@ pub(crate) fn validate_create(definition: &Value, errors: &mut ErrorList) {
     approval(definition, errors);
 }
 
-/// Validation of an update: the fields that determine the storage location of custom resources are immutable.
+/// Validates an update of a CRD: the fields that determine the storage location of custom resources are immutable.
 pub(crate) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let mut fixed = vec!["/group", "/names/plural"];
     if is_true(old, "Established") {
@@ -92,7 +92,7 @@ fn group(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The settings that the internal type has at the top of the spec if they are equal in all versions: name in a version, name at the top.
+/// CRD settings that the internal type has at the top of the spec if equal in all versions: name in a version, name at the top.
 const SHAREABLE: [(&str, &str); 4] = [
     ("schema", "validation"),
     ("subresources", "subresources"),
@@ -148,7 +148,7 @@ fn versions(spec: &Value, errors: &mut ErrorList) {
         let text = "must have exactly one version marked as storage version";
         errors.invalid("spec.versions", spec["versions"].clone(), text);
     }
-    // The internal type also has the first version in `spec.version`.
+    // kube-apiserver's internal CRD type also has the name of the first version in `spec.version`.
     let first = names.first().copied().unwrap_or_default();
     let complaints = names::dns_label_1035(first);
     if !first.is_empty() && !complaints.is_empty() {
@@ -172,7 +172,7 @@ fn version(version: &Value, at: &str, errors: &mut ErrorList) {
     selectable(version, schema, at, without, errors);
 }
 
-/// Validates the settings that are equal in all versions.
+/// Validates the CRD settings that are equal in all versions.
 fn validate_common_settings(spec: &Value, errors: &mut ErrorList) {
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", errors);
@@ -190,7 +190,7 @@ fn schema(schema: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates the subresources and printer columns of a version, or those at the top of the internal spec.
+/// Validates the subresources and printer columns of a CRD version, or those at the top of the internal spec.
 fn validate_subresources_and_columns(of: &Value, at: &str, errors: &mut ErrorList) {
     scale(
         &of["subresources"]["scale"],

@@ -31,7 +31,7 @@ pub(crate) fn mark_terminating(definition: &mut Value, now: &str) {
     set_condition(definition, condition, now);
 }
 
-/// Fields with a single name: the field, the reason in a conflict, and whether the field names a kind (otherwise a resource).
+/// Fields of `spec.names` with a single name: the field, the reason in a conflict, and whether the field names a kind, not a resource.
 const SINGLE: [(&str, &str, bool); 4] = [
     ("plural", "PluralConflict", false),
     ("singular", "SingularConflict", false),
@@ -39,7 +39,7 @@ const SINGLE: [(&str, &str, bool); 4] = [
     ("listKind", "ListKindConflict", true),
 ];
 
-/// Accepts the names of a CRD that no other CRD has accepted; returns reason and message of the last conflict.
+/// Accepts the names of a CRD that no CRD in `others` has accepted; returns reason and message of the last name conflict.
 pub(crate) fn accept_names(
     definition: &mut Value,
     others: &OtherNames<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn accept_names(
     }
     for (field, reason, is_kind) in SINGLE {
         if field == "kind" {
-            // As in kube-apiserver, short names are checked at this point, and the last conflict is reported.
+            // As in kube-apiserver, short names are checked before `kind`, and the last name conflict is reported.
             conflict = short_names(&wanted, given, others).or(conflict);
         }
         let name = json::string(&wanted, field);
@@ -73,7 +73,7 @@ pub(crate) fn accept_names(
     conflict
 }
 
-/// Short names are accepted all together, or not at all.
+/// Accepts the short names of a CRD all together, or none of them if one is in use.
 fn short_names(wanted: &Value, given: &mut Value, others: &OtherNames<'_>) -> Option<(&'static str, String)> {
     if wanted["shortNames"] == given["shortNames"] {
         return None;

@@ -5,7 +5,7 @@ use fake_apiserver::extension::json::{list, string};
 use fake_apiserver::extension::pattern;
 use serde_json::{Value, json};
 
-/// The position of a schema within the CRD's schema.
+/// The position of a nested schema within the schema of a CRD.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -102,7 +102,7 @@ fn types(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
     }
 }
 
-/// The `anyOf` of `x-kubernetes-int-or-string` values, the only one that may contain types.
+/// The `anyOf` of `x-kubernetes-int-or-string` values, the only `anyOf` that may contain types.
 fn int_or_string() -> Value {
     json!([{"type": "integer"}, {"type": "string"}])
 }

@@ -91,7 +91,7 @@ fn all_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     verdict
 }
 
-/// The verdict with the most passed checks; of several such verdicts, the first.
+/// The verdict with the most passed checks; of several verdicts with equally many, the first.
 fn best(found: Vec<Verdict>) -> Verdict {
     let first = found
         .into_iter()

@@ -5,15 +5,15 @@
 use fake_apiserver::extension::schema::{ListType, Schema};
 use serde_json::Value;
 
-/// The value in the old object; None if the old object has no such value.
+/// The corresponding value in the object before the update; None if the old object has no such value.
 pub(crate) type OldValue<'a> = Option<&'a Value>;
 
-/// The old value of an object's member.
+/// The value that the member `name` had in the old object.
 pub(crate) fn member<'a>(before: OldValue<'a>, name: &str) -> OldValue<'a> {
     before?.as_object()?.get(name)
 }
 
-/// The old value of a list item: the item with the same keys. None unless the list has the type `map`.
+/// The old value of a list item: the item with the same list map keys. None unless the list has the type `map`.
 pub(crate) fn entry<'a>(before: OldValue<'a>, schema: &Schema, item: &Value) -> OldValue<'a> {
     let ListType::Map(keys) = &schema.list else {
         return None;

@@ -3,7 +3,7 @@
 use fake_apiserver::extension::schema::Schema;
 use serde_json::Value;
 
-/// Applies defaults, also to `null` values of fields that are not nullable.
+/// Applies the defaults of a schema to missing fields and to `null` values of fields that are not nullable.
 pub(crate) fn default(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(members) => {
@@ -44,7 +44,7 @@ fn replace(value: &mut Value, schema: &Schema) {
     default(value, schema);
 }
 
-/// Removes `null` members that are not nullable and have no default.
+/// Removes `null` members whose schema is not nullable and has no default.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(members) => members.retain(|name, member| match schema.member(name) {

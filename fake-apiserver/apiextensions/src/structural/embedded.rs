@@ -23,7 +23,7 @@ fn visit(
     unknown: &mut Vec<String>,
 ) -> Result<(), EmbeddedObjectError> {
     if schema.embedded {
-        fit(value, trail, unknown)?;
+        decode_embedded_object(value, trail, unknown)?;
     }
     match value {
         Value::Object(members) => members.iter_mut().try_for_each(|(name, member)| {
@@ -45,7 +45,11 @@ fn visit(
 }
 
 /// Decodes type and metadata of one embedded resource.
-fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), EmbeddedObjectError> {
+fn decode_embedded_object(
+    value: &mut Value,
+    trail: &Trail,
+    unknown: &mut Vec<String>,
+) -> Result<(), EmbeddedObjectError> {
     let unfit = |name: &str, value: &Value, why: String| EmbeddedObjectError {
         path: trail.member_path(name),
         value: value.clone(),

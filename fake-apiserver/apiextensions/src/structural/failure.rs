@@ -16,13 +16,13 @@ pub(crate) struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum FailureKind {
     Required,
-    /// The value, and the values that the enum permits.
+    /// A value that `enum` does not contain, and the values that `enum` permits.
     Enum(Value, Vec<Value>),
     TooLong(i64),
     TooMany(usize, i64),
-    /// The type of the value, and the message that another type is required.
+    /// The wrong type of a value, and the error message with the required type.
     Type(String, String),
-    /// The value, and the message that it violates another keyword.
+    /// The value that violates some other schema keyword, and the error message.
     Rule(Value, String),
 }
 
@@ -32,13 +32,13 @@ impl Failure {
         Self { path, kind }
     }
 
-    /// An error without a path.
+    /// Creates a validation error that has no field path.
     pub(super) fn without_path(text: String) -> Self {
         let kind = FailureKind::Rule("".into(), text);
         Self { path: None, kind }
     }
 
-    /// Adds errors to `all`, without duplicates.
+    /// Adds the errors in `more` to `all`, except errors that `all` already contains.
     pub(super) fn add(all: &mut Vec<Self>, more: Vec<Self>) {
         for failure in more {
             if !all.contains(&failure) {
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Adds the error to `errors`; `root` is the path of the validated value in its object.
+    /// Adds the validation error to `errors`; `root` is the path of the validated value in its object.
     pub(crate) fn report(self, root: Option<&str>, errors: &mut ErrorList) {
         let field = match (self.path.filter(|path| !path.is_empty()), root) {
             (None, None) => "<nil>".to_owned(),

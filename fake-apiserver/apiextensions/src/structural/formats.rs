@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// Checks whether a string matches a format.
 type Fits = fn(&str) -> bool;
 
-/// String formats with their validation. The names are without dashes.
+/// String formats with their validation. The format names are without dashes.
 const TEXTS: [(&str, Fits); 26] = [
     ("uri", is_uri),
     ("email", is_email),

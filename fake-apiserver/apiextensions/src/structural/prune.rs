@@ -1,11 +1,8 @@
 //! Pruning: removal of members that the schema does not declare.
 
 use super::trail::Trail;
-use fake_apiserver::extension::schema::{Additional, Schema};
+use fake_apiserver::extension::schema::{Additional, OBJECT_MEMBERS, Schema};
 use serde_json::Value;
-
-/// Members that every Kubernetes object has.
-const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Maximum number of reported unknown members: a request can contain millions.
 const UNKNOWN_MAX: usize = 100;
@@ -26,7 +23,7 @@ pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<
 /// The schema of the value that is being visited.
 #[derive(Clone, Copy)]
 struct SchemaPosition<'a> {
-    /// None if the value has no schema: all its members are unknown.
+    /// None if the visited value has no schema: all members of the value are unknown.
     schema: Option<&'a Schema>,
     is_object: bool,
 }
@@ -37,7 +34,7 @@ impl<'a> SchemaPosition<'a> {
         Self { schema, is_object }
     }
 
-    /// The schema of a member; none if the member is unknown.
+    /// The schema of a member; None if the schema of the object does not declare the member.
     fn member(self, name: &str) -> Option<Self> {
         let schema = self.schema?;
         match (schema.properties.get(name), &schema.additional) {
@@ -53,7 +50,7 @@ impl<'a> SchemaPosition<'a> {
     }
 
     fn is_meta(self, name: &str) -> bool {
-        self.is_object && META.contains(&name)
+        self.is_object && OBJECT_MEMBERS.contains(&name)
     }
 }
 
@@ -102,7 +99,7 @@ fn visit_preserving(value: &mut Value, at: SchemaPosition<'_>, trail: &mut Trail
 }
 
 fn report(name: &str, trail: &Trail, unknown: &mut Vec<String>) {
-    let is_type = trail.is_root() && META.contains(&name);
+    let is_type = trail.is_root() && OBJECT_MEMBERS.contains(&name);
     if !is_type && unknown.len() < UNKNOWN_MAX {
         unknown.push(trail.member_path(name));
     }

@@ -1,4 +1,4 @@
-//! Parses schemas.
+//! Parses structural schemas from JSON.
 //!
 //! Owns the parsing of schema keywords. Unsupported keywords were rejected by the validation of the CRD; invalid values are ignored.
 
@@ -7,12 +7,12 @@ use fake_apiserver::extension::schema::{Additional, Checks, ListType, Pattern, S
 use fake_apiserver::extension::{json, pattern};
 use serde_json::Value;
 
-/// The types that a schema may have.
+/// The values that `type` may have in a structural schema.
 pub(crate) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// Parses a schema in its JSON form.
 pub(crate) fn read(text: &Value) -> Schema {
-    let of = known(&TYPES, json::string(text, "type"));
+    let of = if_known(&TYPES, json::string(text, "type"));
     let flag = |name: &str| text[name] == true;
     let properties = text["properties"].as_object().into_iter().flatten();
     Schema {
@@ -33,8 +33,8 @@ pub(crate) fn read(text: &Value) -> Schema {
     }
 }
 
-/// Returns `word` if it is in `words`; empty otherwise.
-fn known(words: &[&'static str], word: &str) -> &'static str {
+/// Returns `word` if `words` contains it; an empty string otherwise.
+fn if_known(words: &[&'static str], word: &str) -> &'static str {
     words
         .iter()
         .find(|known| **known == word)

@@ -43,7 +43,7 @@ pub(crate) struct Rules {
 }
 
 impl Rule {
-    /// Parses a rule. None if the expression is invalid: CRDs stored by an older release may contain such rules.
+    /// Parses a CEL rule. None if the expression is invalid: CRDs stored by an older release may contain such rules.
     fn read(rule: &Value) -> Option<Self> {
         let text = |name: &str| json::string(rule, name).trim();
         let expression = Expression::read(text("rule")).ok()?;
@@ -61,7 +61,7 @@ impl Rule {
         })
     }
 
-    /// The rule as shown in error messages: its `message` or, if the rule has none, its expression.
+    /// The text that identifies the CEL rule in error messages: its `message` or, if the rule has none, its expression.
     fn shown(&self) -> &str {
         match self.message.as_str() {
             "" => self.expression.text(),
@@ -100,7 +100,7 @@ impl Rules {
             && self.items.is_none()
     }
 
-    /// Evaluates the rules for an object. `before`: the stored object of an update. Returns warnings.
+    /// Evaluates the CEL rules for an object. `before`: the stored object of an update. Returns warnings.
     pub(crate) fn validate(
         &self,
         value: &Value,
@@ -124,7 +124,7 @@ impl Rules {
     }
 }
 
-/// A value of the object, with its schema and old value.
+/// A value inside the validated custom resource, with its schema and old value.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     schema: &'a Schema,
@@ -237,7 +237,7 @@ impl Walk<'_> {
         self.errors.invalid(field(trail, ""), node.schema.of, &why);
     }
 
-    /// Reports that a rule evaluated to false.
+    /// Adds the error of a CEL rule that evaluated to false.
     fn report(&mut self, value: &Value, rule: &Rule, scope: &Scope<'_>, node: Node<'_>, trail: &Trail) {
         let message = message(rule, scope).unwrap_or_else(|| match rule.message.as_str() {
             "" => format!("failed rule: {}", rule.shown()),

@@ -11,10 +11,10 @@ use super::{formats, numbers};
 use fake_apiserver::extension::schema::{Additional, Checks, Schema};
 use serde_json::{Map, Value};
 
-/// Root members that are never ratcheted.
+/// Members of the root object that are validated even if they are unchanged (no ratcheting).
 const TYPE_META: [&str; 2] = ["kind", "apiVersion"];
 
-/// The validation errors of a value. `before`: the old value, for ratcheting.
+/// The validation errors of a value. `before`: the value in the old object, for ratcheting.
 pub(crate) fn validate(value: &Value, schema: &Schema, before: OldValue<'_>) -> Vec<Failure> {
     validate_with_ratcheting(value, schema, before, &mut Trail::default()).failures
 }
@@ -123,7 +123,7 @@ fn wrong_type(value: &Value, schema: &Schema, trail: &Trail) -> Option<Failure> 
     ))
 }
 
-/// Validates the length, pattern and format of a string. Of length and pattern, only the first violation is reported.
+/// Validates length, pattern and format of a string. If both length and pattern are violated, only the length is reported.
 fn text_rules(text: &str, checks: &Checks, trail: &Trail, verdict: &mut Verdict) {
     let path = trail.as_str();
     let rule = |what: String| FailureKind::Rule(text.into(), format!("{path} in body should {what}"));

@@ -10,19 +10,14 @@ use fake_apiserver::extension::resource::{
 };
 use serde_json::Value;
 
-/// Accepts any name: APIServices have names such as `v1.apps`. Names that are no valid path segment are rejected before this check.
-fn any_name(_: &str) -> Messages {
-    Messages::new()
-}
-
 pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     kind: "APIService",
     metadata_checks: MetadataChecks::apimachinery_checks(2),
     plural: "apiservices",
     registry: Some("apiregistration.k8s.io/apiservices"),
-    singular: "apiservice",
     group: "apiregistration.k8s.io",
-    name_rule: any_name,
+    // APIServices have names such as `v1.apps`. Names that are no valid path segment are rejected before this check.
+    name_rule: |_| Messages::new(),
     status_metadata: StatusMetadata::Unchanged,
     status_resets: &[&["spec"], &["metadata"]],
     hooks: Hooks {
@@ -39,7 +34,7 @@ pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     columns: &[
         NAME,
         text("Service", Of(service_cell)),
-        text("Available", Of(availability)),
+        text("Available", Of(available_cell)),
         AGE,
     ],
     caveat: Some(
@@ -65,7 +60,7 @@ fn service_cell(api: &Value) -> Value {
     }
 }
 
-fn availability(api: &Value) -> Value {
+fn available_cell(api: &Value) -> Value {
     let Some(condition) = condition(api, "Available") else {
         return "Unknown".into();
     };

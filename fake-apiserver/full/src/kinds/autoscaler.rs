@@ -1,6 +1,6 @@
 //! HorizontalPodAutoscalers: stored and printed; no controller scales anything.
 //!
-//! Stored as autoscaling/v2. The v1 form of an object omits metrics for which autoscaling/v1 has no fields.
+//! Stored as autoscaling/v2. Objects converted to autoscaling/v1 lack all metrics except CPU utilization, for which v1 has a field.
 
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{Digits, Number, Of};
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
     kind: "HorizontalPodAutoscaler",
     plural: "horizontalpodautoscalers",
-    singular: "horizontalpodautoscaler",
     group: "autoscaling",
     short_names: &["hpa"],
     categories: &["all"],
@@ -21,7 +20,7 @@ const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
     columns: &[
         NAME,
         text("Reference", Of(scale_target)),
-        text("Targets", Of(|o| targets(o).into())),
+        text("Targets", Of(|o| targets_cell(o).into())),
         text("MinPods", Digits("/spec/minReplicas", "<unset>")),
         text("MaxPods", Number("/spec/maxReplicas")),
         text("Replicas", Number("/status/currentReplicas")),
@@ -47,7 +46,7 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: ResourceDefinition = ResourceDef
 };
 
 fn default(object: &mut Value) {
-    let spec = json::slot(object, "spec");
+    let spec = json::member_or_insert_null(object, "spec");
     json::default_member(spec, "minReplicas", 1);
     if json::list(&spec["metrics"]).is_empty() {
         let target = json!({"type": "Utilization", "averageUtilization": 80});
@@ -56,8 +55,8 @@ fn default(object: &mut Value) {
     }
 }
 
-/// Where CPU utilization, the only metric of v1, is stored. Each row: section, list of v2, field of v1, member of a v2 metric (`target` or
-/// `current`), and JSON pointer to the value in a v2 metric.
+/// Where CPU utilization, the only metric of v1, is stored. Each entry: section of the object, list field of v2, percentage field of v1,
+/// field of a v2 metric (`target` or `current`), and JSON pointer to the percentage in a v2 metric.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (
         "spec",
@@ -128,7 +127,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     object
 }
 
-/// Maximum number of metrics in the TARGETS cell.
+/// Maximum number of metrics in the TARGETS column of an autoscaler.
 const METRICS_SHOWN: usize = 2;
 
 fn scale_target(autoscaler: &Value) -> Value {
@@ -136,8 +135,8 @@ fn scale_target(autoscaler: &Value) -> Value {
     format!("{}/{}", json::string(of, "kind"), json::string(of, "name")).into()
 }
 
-/// The TARGETS cell: `current/target` of each metric.
-fn targets(autoscaler: &Value) -> String {
+/// The value of the TARGETS column: `current/target` of each metric.
+fn targets_cell(autoscaler: &Value) -> String {
     let wanted = json::list(&autoscaler["spec"]["metrics"]).iter();
     let current = &autoscaler["status"]["currentMetrics"];
     let all: Vec<String> = wanted

@@ -17,13 +17,12 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
     kind: "CertificateSigningRequest",
     metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "certificatesigningrequests",
-    singular: "certificatesigningrequest",
     group: "certificates.k8s.io",
     short_names: &["csr"],
     namespaced: false,
     status: true,
     subresources: &[Subresource::Approval],
-    // kube-apiserver does not validate the name.
+    // As in kube-apiserver, the object name is not validated.
     name_rule: |_| names::Messages::new(),
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
@@ -31,7 +30,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
     unknown_label: not_supported,
     hooks: Hooks {
         create: set_requester,
-        // The spec is immutable; changes to it are ignored.
+        // The spec is immutable: changes to the spec are ignored.
         update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
         ..NO_HOOKS
     },
@@ -47,9 +46,9 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
     ..PLAIN
 };
 
-/// Sets the user of the request as the requester, regardless of the values in the object.
+/// Sets the user of the request as the requester, and ignores the requester fields in the request body.
 fn set_requester(object: &mut Value, setting: &StrategyContext<'_>) {
-    let spec = json::slot(object, "spec");
+    let spec = json::member_or_insert_null(object, "spec");
     for field in ["username", "uid", "groups", "extra"] {
         json::assign(spec, field, Value::Null);
     }

@@ -24,7 +24,6 @@ pub(super) static FLOW_SCHEMA: ResourceDefinition = ResourceDefinition {
     kind: "FlowSchema",
     metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "flowschemas",
-    singular: "flowschema",
     hooks: Hooks {
         default: |object| set_default_numbers(&mut object["spec"], &[("matchingPrecedence", 1000)]),
         ..NO_HOOKS
@@ -46,7 +45,6 @@ pub(super) static FLOW_SCHEMA: ResourceDefinition = ResourceDefinition {
 pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
-    singular: "prioritylevelconfiguration",
     hooks: Hooks {
         default: level_default,
         ..NO_HOOKS
@@ -56,26 +54,26 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDef
         text("Type", Text("/spec/type")),
         text(
             "NominalConcurrencyShares",
-            Of(|o| number(o, "/spec/limited/nominalConcurrencyShares")),
+            Of(|o| number_cell(o, "/spec/limited/nominalConcurrencyShares")),
         ),
         text(
             "Queues",
-            Of(|o| number(o, "/spec/limited/limitResponse/queuing/queues")),
+            Of(|o| number_cell(o, "/spec/limited/limitResponse/queuing/queues")),
         ),
         text(
             "HandSize",
-            Of(|o| number(o, "/spec/limited/limitResponse/queuing/handSize")),
+            Of(|o| number_cell(o, "/spec/limited/limitResponse/queuing/handSize")),
         ),
         text(
             "QueueLengthLimit",
-            Of(|o| number(o, "/spec/limited/limitResponse/queuing/queueLengthLimit")),
+            Of(|o| number_cell(o, "/spec/limited/limitResponse/queuing/queueLengthLimit")),
         ),
         AGE,
     ],
     ..FLOW_CONTROL
 };
 
-/// Sets each named field to its number if it is unset or zero.
+/// Sets each field of `members` in `numbers` to its default, if the field is unset or zero.
 fn set_default_numbers(members: &mut Value, numbers: &[(&str, i64)]) {
     for (name, number) in numbers {
         if members[*name].as_i64().unwrap_or_default() == 0 {
@@ -84,8 +82,8 @@ fn set_default_numbers(members: &mut Value, numbers: &[(&str, i64)]) {
     }
 }
 
-/// The cell with the number at a JSON pointer, or `<none>`.
-fn number(level: &Value, pointer: &str) -> Value {
+/// The value of a table column: the number at a JSON pointer, or `<none>`.
+fn number_cell(level: &Value, pointer: &str) -> Value {
     level.pointer(pointer).cloned().unwrap_or_else(|| "<none>".into())
 }
 

@@ -1,4 +1,4 @@
-//! Ingress and IngressClass: defaults and columns; no traffic is routed.
+//! Ingress and IngressClass: defaults and table columns; no traffic is routed.
 
 use super::NETWORKING;
 use fake_apiserver::extension::json;
@@ -8,13 +8,12 @@ use fake_apiserver::extension::resource::{AGE, NAME, count, join_first, text, te
 use fake_apiserver::extension::resource::{Generation, Hooks, MetadataChecks, NO_HOOKS, ResourceDefinition};
 use serde_json::Value;
 
-/// Maximum number of hosts in the HOSTS cell.
+/// Maximum number of hosts in the HOSTS column of an Ingress.
 const SHOWN: usize = 3;
 
 pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "IngressClass",
     plural: "ingressclasses",
-    singular: "ingressclass",
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
@@ -24,7 +23,7 @@ pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
     columns: &[
         NAME,
         text("Controller", Text("/spec/controller")),
-        text("Parameters", Of(class_parameters)),
+        text("Parameters", Of(parameters_cell)),
         AGE,
     ],
     life: ServedReleases::since(19),
@@ -36,7 +35,6 @@ pub(super) static INGRESS: ResourceDefinition = ResourceDefinition {
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "ingresses",
     registry: Some("ingress"),
-    singular: "ingress",
     short_names: &["ing"],
     status: true,
     generation: Generation::FromCreation,
@@ -72,7 +70,7 @@ fn class_default(class: &mut Value) {
     }
 }
 
-fn class_parameters(class: &Value) -> Value {
+fn parameters_cell(class: &Value) -> Value {
     let parameters = &class["spec"]["parameters"];
     if !parameters.is_object() {
         return "<none>".into();

@@ -1,4 +1,4 @@
-//! Kinds that are stored and printed, without a controller that acts on them.
+//! Resources that are stored and printed, without a controller that acts on their objects.
 
 mod api_service;
 mod autoscaler;
@@ -11,7 +11,7 @@ mod runtime_class;
 
 use fake_apiserver::extension::resource::{PLAIN, ResourceDefinition};
 
-/// The definitions of the kinds of this module. If a kind has several versions, the preferred one is first.
+/// The resource definitions of this module's kinds. If a kind has several API versions, the preferred version is first.
 pub(super) fn definitions() -> Vec<&'static ResourceDefinition> {
     vec![
         &api_service::API_SERVICE,
@@ -30,7 +30,7 @@ pub(super) fn definitions() -> Vec<&'static ResourceDefinition> {
 }
 
 /// The properties that all kinds of networking.k8s.io share.
-const NETWORKING: ResourceDefinition = ResourceDefinition {
+pub(crate) const NETWORKING: ResourceDefinition = ResourceDefinition {
     group: "networking.k8s.io",
     ..PLAIN
 };

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 pub(super) static NETWORK_POLICY: ResourceDefinition = ResourceDefinition {
     kind: "NetworkPolicy",
     plural: "networkpolicies",
-    singular: "networkpolicy",
     short_names: &["netpol"],
     generation: Generation::FromCreation,
     hooks: Hooks { default, ..NO_HOOKS },
@@ -20,7 +19,7 @@ pub(super) static NETWORK_POLICY: ResourceDefinition = ResourceDefinition {
 
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
 
-/// `policyTypes` defaults to Ingress; if the policy has egress rules, to Ingress and Egress.
+/// Defaults `policyTypes` to Ingress, and to Ingress and Egress if the policy has egress rules.
 fn default(policy: &mut Value) {
     let spec = &policy["spec"];
     if list(&spec["policyTypes"]).is_empty() {

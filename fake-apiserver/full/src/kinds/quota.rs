@@ -12,7 +12,6 @@ pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
     kind: "LimitRange",
     metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "limitranges",
-    singular: "limitrange",
     short_names: &["limits"],
     create_on_update: true,
     columns: NAME_AND_CREATION,
@@ -27,7 +26,6 @@ pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
 pub(super) static RESOURCE_QUOTA: ResourceDefinition = ResourceDefinition {
     kind: "ResourceQuota",
     plural: "resourcequotas",
-    singular: "resourcequota",
     short_names: &["quota"],
     status: true,
     returns_deleted: true,
@@ -40,7 +38,7 @@ pub(super) static RESOURCE_QUOTA: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// For containers, `default` defaults to `max`, and `defaultRequest` to `default` or, if that is unset, to `min`.
+/// For limits of containers, `default` defaults to `max`, and `defaultRequest` to `default` or, if `default` is unset, to `min`.
 fn limit_range_default(object: &mut Value) {
     for limit in json::entries(object, "/spec/limits") {
         if limit["type"] != "Container" {
@@ -70,9 +68,9 @@ fn name_limit_range(object: &mut Value, _: &StrategyContext<'_>) {
     }
 }
 
-/// The cell with used and hard amounts, either of requests or of limits.
+/// The value of a table column: used and hard amounts of a quota, either of requests or of limits.
 fn used_and_hard_cell(quota: &Value, of_limits: bool) -> Value {
-    let all = json::pairs(&quota["status"]["hard"]);
+    let all = json::string_members(&quota["status"]["hard"]);
     let matching = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);
     let shown = matching.map(|(resource, hard)| {
         let used = quota["status"]["used"][resource].as_str().unwrap_or("0");

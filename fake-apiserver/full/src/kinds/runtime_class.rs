@@ -1,4 +1,4 @@
-//! RuntimeClass: validation and columns.
+//! RuntimeClass: validation and table columns.
 
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::json::{list, string};
@@ -16,7 +16,6 @@ pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "RuntimeClass",
     metadata_checks: MetadataChecks::apimachinery_checks(2),
     plural: "runtimeclasses",
-    singular: "runtimeclass",
     group: "node.k8s.io",
     namespaced: false,
     unconditional_update: false,
@@ -41,7 +40,7 @@ fn validate(class: &Value, errors: &mut ErrorList) {
     validate_tolerations(&scheduling["tolerations"], errors);
 }
 
-/// Validates tolerations, which must be unique.
+/// Validates the tolerations of a RuntimeClass, which must be unique.
 fn validate_tolerations(all: &Value, errors: &mut ErrorList) {
     let field = "scheduling.tolerations";
     pod_tolerations(all, field, errors);

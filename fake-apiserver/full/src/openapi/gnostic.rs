@@ -1,8 +1,9 @@
 //! OpenAPI documents as protobuf, in gnostic's messages for OpenAPI v2 and v3.
 //!
-//! Owns the message tables and their encoder. Does not know the content of documents. There is no decoder: the server never reads such
-//! documents.
+//! Owns the protobuf message tables and the encoder. Does not know the content of OpenAPI documents. There is no decoder: the server never
+//! reads OpenAPI documents.
 
+use fake_apiserver::extension::protobuf::{put_bytes, put_fixed, put_number};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -21,39 +22,39 @@ struct GnosticField {
     is_list: bool,
 }
 
-/// The part of a message's JSON value that a field encodes.
+/// What a protobuf field encodes from the JSON value of its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldSource {
     /// The member with this name of the JSON object.
     Member(&'static str),
-    /// All members whose name begins with `x-`, each as a message of name and value.
+    /// All members of the JSON object whose name begins with `x-`, each as a protobuf message of name and value.
     Extensions,
-    /// All members that have no field of their own, each as a message of name and value.
+    /// All members of the JSON object without a protobuf field of their own, each as a protobuf message of name and value.
     Others,
-    /// The whole JSON value, if the condition is true. At most one such field is written (`oneof`).
+    /// The whole JSON value, if the condition is true. At most one such protobuf field is written (`oneof`).
     Whole(ValueCondition),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueCondition {
     Always,
-    /// The value is an object with this member.
+    /// The JSON value is an object with this member.
     Has(&'static str),
-    /// The value is an object whose member `in` has this value.
+    /// The JSON value is an object whose member `in` has this value.
     In(&'static str),
     Bool,
     Number,
     Text,
 }
 
-/// The type of a field.
+/// The type of a protobuf field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldType {
     Text,
     Bool,
     Int,
     Double,
-    /// Any JSON, encoded as YAML text; JSON is valid YAML.
+    /// Any JSON value, encoded as YAML text; JSON is valid YAML.
     Any,
     Message(&'static str),
 }
@@ -65,18 +66,14 @@ const TYPES: [(&str, FieldType); 5] = [
     ("double", FieldType::Double),
     ("any", FieldType::Any),
 ];
-/// Protobuf wire types: varint (numbers and booleans), 64-bit (`double`), and length-delimited.
-const VARINT: u8 = 0;
-const FIXED64: u8 = 1;
-const BYTES: u8 = 2;
 
 /// Encodes an OpenAPI v2 document.
-pub(super) fn version2(document: &Value) -> Vec<u8> {
+pub(super) fn encode_version2(document: &Value) -> Vec<u8> {
     encode_document(&SECOND, document)
 }
 
 /// Encodes an OpenAPI v3 document.
-pub(super) fn version3(document: &Value) -> Vec<u8> {
+pub(super) fn encode_version3(document: &Value) -> Vec<u8> {
     encode_document(&THIRD, document)
 }
 
@@ -108,7 +105,7 @@ fn encode_message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<
     }
 }
 
-/// Writes members as messages of name and value.
+/// Writes members of a JSON object, each as a protobuf message of name and value.
 fn put_members(
     messages: &Messages,
     fields: &[GnosticField],
@@ -139,16 +136,13 @@ fn put_field(messages: &Messages, field: &GnosticField, value: &Value, out: &mut
     }
 }
 
-/// Writes a field. Like proto3, omits `false`.
+/// Writes a protobuf field. As in proto3, a field with the value `false` is omitted.
 fn put_value(messages: &Messages, number: u32, of: FieldType, value: &Value, out: &mut Vec<u8>) {
     match of {
         FieldType::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
         FieldType::Bool if value == &Value::Bool(true) => put_number(out, number, 1),
         FieldType::Int => put_number(out, number, value.as_u64().unwrap_or_default()),
-        FieldType::Double => {
-            put_tag(out, number, FIXED64);
-            out.extend(value.as_f64().unwrap_or_default().to_le_bytes());
-        }
+        FieldType::Double => put_fixed(out, number, value.as_f64().unwrap_or_default()),
         FieldType::Any => put_nested(out, number, |out| {
             put_bytes(out, 2, format!("{value}\n").as_bytes());
         }),
@@ -226,30 +220,6 @@ impl GnosticField {
     }
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn put_tag(out: &mut Vec<u8>, number: u32, wire_type: u8) {
-    put_varint(out, u64::from(number) << 3 | u64::from(wire_type));
-}
-
-fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
-    put_tag(out, number, VARINT);
-    put_varint(out, value);
-}
-
-/// Writes a length-delimited field.
-fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    put_tag(out, number, BYTES);
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
 /// Writes a nested message.
 fn put_nested(out: &mut Vec<u8>, number: u32, fill: impl FnOnce(&mut Vec<u8>)) {
     let mut content = Vec::new();
@@ -309,14 +279,14 @@ mod tests {
             length_delimited(9, length_delimited(1, named)),
         ]
         .concat();
-        assert_eq!(version2(&document), wanted);
+        assert_eq!(encode_version2(&document), wanted);
     }
 
     #[test]
     fn default_values_of_false_and_zero_are_written() {
         let schema = |default: Value| {
             let document = json!({"components": {"schemas": {"a": {"default": default}}}});
-            version3(&document)
+            encode_version3(&document)
         };
         let wanted = |default: &[u8]| {
             let named = [

@@ -10,7 +10,7 @@ const COMPONENTS: &str = "#/components/schemas/";
 const DEFINITIONS: &str = "#/definitions/";
 /// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
-/// Parameters that each operation lists inline instead of as a `$ref`, because old clients detect supported features by them.
+/// Parameters that each operation lists inline instead of as a `$ref`, because old clients detect supported features by these parameters.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
 /// Merges several v3 documents into one v2 document.
@@ -22,11 +22,11 @@ pub(super) fn merge_version3_documents(documents: &mut dyn Iterator<Item = Value
     for mut document in documents {
         info = document["info"].take();
         security = document["components"]["securitySchemes"].take();
-        for (path, item) in members(document["paths"].take()) {
+        for (path, item) in object_members(document["paths"].take()) {
             paths.insert(path, convert_path_item(item, &mut shared));
         }
-        for (name, schema) in members(document["components"]["schemas"].take()) {
-            definitions.entry(name).or_insert_with(|| self::schema(schema));
+        for (name, schema) in object_members(document["components"]["schemas"].take()) {
+            definitions.entry(name).or_insert_with(|| convert_schema(schema));
         }
     }
     json!({
@@ -42,10 +42,10 @@ pub(super) fn merge_version3_documents(documents: &mut dyn Iterator<Item = Value
 
 fn convert_path_item(item: Value, shared: &mut Map<String, Value>) -> Value {
     let convert = |(name, value): (String, Value)| match name.as_str() {
-        "parameters" => (name, parameters(value, shared).into()),
+        "parameters" => (name, convert_parameters(value, shared).into()),
         _ => (name, convert_operation(value, shared)),
     };
-    members(item)
+    object_members(item)
         .into_iter()
         .map(convert)
         .collect::<Map<_, _>>()
@@ -56,7 +56,7 @@ fn convert_operation(mut operation: Value, shared: &mut Map<String, Value>) -> V
     let mut all = Vec::new();
     let mut consumes = vec![Value::from("*/*")];
     if let Value::Object(mut body) = operation["requestBody"].take() {
-        let content = members(body.remove("content").unwrap_or_default());
+        let content = object_members(body.remove("content").unwrap_or_default());
         let mut parameter = json!({"in": "body", "name": "body"});
         if let Some(required) = body.remove("required") {
             parameter["required"] = required;
@@ -64,14 +64,14 @@ fn convert_operation(mut operation: Value, shared: &mut Map<String, Value>) -> V
         let sent = content
             .values()
             .next()
-            .map(|media| schema(media["schema"].clone()));
+            .map(|media| convert_schema(media["schema"].clone()));
         parameter["schema"] = sent.unwrap_or_default();
         consumes = content.into_iter().map(|(media, _)| media.into()).collect();
         all.push(parameter);
     }
-    all.extend(parameters(operation["parameters"].take(), shared));
+    all.extend(convert_parameters(operation["parameters"].take(), shared));
     let mut produces = Vec::new();
-    let answers: Map<String, Value> = members(operation["responses"].take())
+    let answers: Map<String, Value> = object_members(operation["responses"].take())
         .into_iter()
         .map(|(code, answer)| (code, convert_response(answer, &mut produces)))
         .collect();
@@ -93,12 +93,12 @@ fn convert_operation(mut operation: Value, shared: &mut Map<String, Value>) -> V
     })
 }
 
-/// Converts a response; adds its media types to `produces`.
+/// Converts a response of an operation to v2; adds the response's media types to `produces`.
 fn convert_response(mut answer: Value, produces: &mut Vec<Value>) -> Value {
-    let content = members(answer["content"].take());
+    let content = object_members(answer["content"].take());
     let mut v2 = json!({"description": answer["description"]});
     if let Some(media) = content.values().next() {
-        v2["schema"] = schema(media["schema"].clone());
+        v2["schema"] = convert_schema(media["schema"].clone());
     }
     for (media, _) in content {
         let media = Value::from(media);
@@ -109,19 +109,19 @@ fn convert_response(mut answer: Value, produces: &mut Vec<Value>) -> Value {
     v2
 }
 
-fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
+fn convert_parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
     let Value::Array(list) = list else {
         return Vec::new();
     };
     list.into_iter()
         .map(|parameter| {
-            let parameter = self::parameter(parameter);
+            let parameter = convert_parameter(parameter);
             let name = parameter["name"].as_str().unwrap_or_default().to_owned();
             if INLINE.contains(&name.as_str()) {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            // If `shared` has a different parameter with this name, this parameter is listed inline.
+            // If `shared` has a different parameter with this name, the operation lists this parameter inline.
             match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
                 true => reference,
                 false => parameter,
@@ -130,16 +130,16 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
         .collect()
 }
 
-/// Converts a parameter: in v2, type and format are members of the parameter itself.
-fn parameter(parameter: Value) -> Value {
-    let mut v2 = members(parameter);
+/// Converts a parameter to v2, in which type and format are members of the parameter and not of a schema.
+fn convert_parameter(parameter: Value) -> Value {
+    let mut v2 = object_members(parameter);
     let of = v2.remove("schema").unwrap_or_default();
-    v2.extend(members(of));
+    v2.extend(object_members(of));
     v2.into()
 }
 
-/// Converts a schema: references point to `#/definitions/`, and keywords unknown to v2 are removed.
-fn schema(schema: Value) -> Value {
+/// Converts a schema to v2: references point to `#/definitions/`, and keywords unknown to v2 are removed.
+fn convert_schema(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {
             let mut v2 = Map::new();
@@ -148,7 +148,7 @@ fn schema(schema: Value) -> Value {
             }
             v2.into()
         }
-        Value::Array(items) => items.into_iter().map(self::schema).collect(),
+        Value::Array(items) => items.into_iter().map(convert_schema).collect(),
         other => other,
     }
 }
@@ -159,11 +159,11 @@ fn convert_schema_keyword(v2: &mut Map<String, Value>, name: String, value: Valu
         ("$ref", Value::String(target)) => {
             v2.insert(name, target.replacen(COMPONENTS, DEFINITIONS, 1).into());
         }
-        // In v2, `$ref` may have siblings, so `allOf` is unwrapped.
+        // In v2, `$ref` may have siblings, so the members of `allOf` are merged into the schema.
         ("allOf", Value::Array(items)) => {
             items
                 .into_iter()
-                .for_each(|item| v2.extend(members(schema(item))));
+                .for_each(|item| v2.extend(object_members(convert_schema(item))));
         }
         // v2 has no `oneOf`: types with `oneOf` are published as `string`.
         ("oneOf", _) => {
@@ -171,11 +171,13 @@ fn convert_schema_keyword(v2: &mut Map<String, Value>, name: String, value: Valu
         }
         // Keys of `properties` are field names, which may equal schema keywords.
         ("properties", Value::Object(properties)) => {
-            let properties = properties.into_iter().map(|(name, value)| (name, schema(value)));
+            let properties = properties
+                .into_iter()
+                .map(|(name, value)| (name, convert_schema(value)));
             v2.insert(name, properties.collect::<Map<_, _>>().into());
         }
         ("items" | "additionalProperties", value) => {
-            v2.insert(name, schema(value));
+            v2.insert(name, convert_schema(value));
         }
         (_, value) => {
             v2.insert(name, value);
@@ -183,7 +185,7 @@ fn convert_schema_keyword(v2: &mut Map<String, Value>, name: String, value: Valu
     }
 }
 
-fn members(value: Value) -> Map<String, Value> {
+fn object_members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),

@@ -4,7 +4,7 @@ use super::subject::{Subject, Texts, Violation, format_container_names, plural, 
 use fake_apiserver::extension::json::{self, string};
 use serde_json::Value;
 
-/// The annotations for the seccomp and AppArmor profiles of a pod and its containers, used before there were fields.
+/// The annotations for the seccomp and AppArmor profiles of a pod and its containers, used before profile fields existed.
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 type CheckResult = Option<Violation>;
 
-/// Returns a violation unless `blamed` is empty.
+/// Returns a violation of a Pod Security check, unless `blamed` (containers or fields) is empty.
 fn violation_unless_empty<T>(
     blamed: &[T],
     reason: &'static str,
@@ -24,17 +24,17 @@ fn violation_unless_empty<T>(
     })
 }
 
-/// The verb form that agrees with the count.
-fn conjugate_use(count: usize) -> &'static str {
+/// `uses` or `use`, so that the verb agrees with the count of its subject.
+fn use_or_uses(count: usize) -> &'static str {
     if count == 1 { "uses" } else { "use" }
 }
 
-/// Whether the seccomp or AppArmor profile type restricts the container.
+/// Whether the seccomp or AppArmor profile type is `RuntimeDefault` or `Localhost`, which restrict the container.
 fn confines(profile: &Value) -> bool {
     ["RuntimeDefault", "Localhost"].contains(&string(profile, "type"))
 }
 
-/// The pod or containers with an unconfined profile, and the types of their profiles.
+/// The pod or containers with an unconfined profile in the security context field `name`, and the types of these profiles.
 fn unconfined<'a>(pod: &Subject<'a>, name: &str) -> (Vec<String>, Texts<'a>) {
     let mut types = Texts::new();
     let setters = pod.security_context_owners_that(|context| {
@@ -91,7 +91,7 @@ const ADDED: &[&str] = &[
     "SYS_CHROOT",
 ];
 
-/// The violation detail for containers that add capabilities other than `allowed`.
+/// The violation detail for containers that add capabilities other than `allowed`; `None` if no container does.
 fn forbidden_capabilities_detail(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
     let mut beyond = Texts::new();
     let containers = pod.containers_that(|container| {
@@ -160,7 +160,7 @@ pub(super) fn host_paths(pod: &Subject<'_>) -> CheckResult {
 }
 
 pub(super) fn host_ports(pod: &Subject<'_>) -> CheckResult {
-    // Ports are sorted as strings, as by kube-apiserver.
+    // As in kube-apiserver, host ports are sorted as strings.
     let mut ports = BTreeSet::new();
     let containers = pod.containers_that(|container| {
         let own = json::list(&container["ports"]).iter();
@@ -175,7 +175,7 @@ pub(super) fn host_ports(pod: &Subject<'_>) -> CheckResult {
         format!(
             "{} {} {} {}",
             format_container_names(&containers),
-            conjugate_use(containers.len()),
+            use_or_uses(containers.len()),
             plural(ports.len(), "hostPort"),
             Vec::from_iter(ports).join(", ")
         )
@@ -208,7 +208,7 @@ pub(super) fn probed_hosts(pod: &Subject<'_>) -> CheckResult {
         format!(
             "{} {} {} {}",
             format_container_names(&containers),
-            conjugate_use(containers.len()),
+            use_or_uses(containers.len()),
             plural(hosts.len(), "probe or lifecycle host"),
             quoted(hosts)
         )
@@ -226,7 +226,7 @@ pub(super) fn privileged(pod: &Subject<'_>) -> CheckResult {
 }
 
 pub(super) fn proc_mount(pod: &Subject<'_>) -> CheckResult {
-    match pod.minor >= 35 && pod.has_own_users() {
+    match pod.minor >= 35 && pod.has_user_namespace() {
         true => None,
         false => any_proc_mount(pod),
     }
@@ -249,7 +249,7 @@ pub(super) fn any_proc_mount(pod: &Subject<'_>) -> CheckResult {
     })
 }
 
-/// Allowed types of SELinux labels, each with the minor release that first allowed it.
+/// Allowed values of `seLinuxOptions.type`, each with the minor release that first allowed the value.
 const LABELS: [(&str, u64); 5] = [
     ("", 0),
     ("container_t", 0),
@@ -282,13 +282,13 @@ pub(super) fn se_linux(pod: &Subject<'_>) -> CheckResult {
     })
 }
 
-/// Whether the list contains `text` and the given minor release allows it.
+/// Whether `list` contains `text`, and the given minor release already allows `text`.
 fn is_listed(list: &[(&str, u64)], text: &str, minor: u64) -> bool {
     list.iter()
         .any(|(allowed, since)| *allowed == text && *since <= minor)
 }
 
-/// Checks the seccomp annotations, which were used before there were fields.
+/// Checks the seccomp annotations, which were used before seccomp fields existed.
 fn seccomp_annotations(pod: &Subject<'_>) -> CheckResult {
     let is_good = |profile: &str| {
         ["runtime/default", "docker/default"].contains(&profile) || profile.starts_with("localhost/")
@@ -336,7 +336,7 @@ pub(super) fn seccomp(pod: &Subject<'_>) -> CheckResult {
     })
 }
 
-/// Safe sysctls, each with the minor release that first allowed it.
+/// Safe sysctls, each with the minor release that first allowed the sysctl.
 const SYSCTLS: [(&str, u64); 12] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
@@ -382,7 +382,7 @@ pub(super) fn privilege_escalation(pod: &Subject<'_>) -> CheckResult {
     })
 }
 
-/// Volume sources that the restricted level allows: they do not expose the node.
+/// Volume sources that the restricted level allows, because these sources do not expose the node.
 const SOURCES: [&str; 9] = [
     "configMap",
     "csi",
@@ -435,7 +435,7 @@ pub(super) fn volumes(pod: &Subject<'_>) -> CheckResult {
             "{} {} {} {} {}",
             plural(names.len(), "volume"),
             quoted(&names),
-            conjugate_use(names.len()),
+            use_or_uses(names.len()),
             plural(sources.len(), "restricted volume type"),
             quoted(sources)
         )
@@ -443,7 +443,7 @@ pub(super) fn volumes(pod: &Subject<'_>) -> CheckResult {
 }
 
 pub(super) fn non_root(pod: &Subject<'_>) -> CheckResult {
-    if pod.minor >= 35 && pod.has_own_users() {
+    if pod.minor >= 35 && pod.has_user_namespace() {
         return None;
     }
     let reason = "runAsNonRoot != true";
@@ -469,7 +469,7 @@ pub(super) fn non_root(pod: &Subject<'_>) -> CheckResult {
 }
 
 pub(super) fn run_as_user(pod: &Subject<'_>) -> CheckResult {
-    if pod.minor >= 35 && pod.has_own_users() {
+    if pod.minor >= 35 && pod.has_user_namespace() {
         return None;
     }
     let setters = pod.security_context_owners_that(|context| context["runAsUser"] == 0);

@@ -1,7 +1,7 @@
 //! The admission plugin PodSecurity: rejects pods that violate the `enforce` standard in the labels of their namespace, and warns about
 //! violations of the `warn` standard.
 //!
-//! Decides which requests are checked, and formats the messages. The standards are in `standard`, the labels in `policy`. There are no
+//! Decides which requests are checked, and formats the messages. `standard` has the checks, `policy` parses the labels. There are no
 //! exemptions, as in kube-apiserver without a plugin configuration. The audit mode is ignored.
 
 mod checks;
@@ -29,56 +29,52 @@ impl AdmissionPlugin for PodSecurity {
         "PodSecurity"
     }
 
+    /// Rejects invalid namespace labels, and pods that violate the `enforce` standard of their namespace. Warns about pods and pod
+    /// templates that violate the `warn` standard, and about existing pods when the standard of a namespace becomes stricter.
     fn validate(
         &self,
         txn: &mut dyn Transaction,
         request: &Attributes<'_>,
-        object: &Value,
+        new: &Value,
     ) -> Result<(), Status> {
-        check(txn, request, object)
-    }
-}
-
-/// Rejects invalid namespace labels, and pods that violate the `enforce` standard of their namespace. Warns about pods and pod templates
-/// that violate the `warn` standard, and about existing pods when the standard of a namespace becomes stricter.
-fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Result<(), Status> {
-    let (kind, old) = (request.kind, request.old);
-    let Some(at) = kind.pod_template() else {
-        return match request.part {
-            Part::Main if kind.is_resource("", "namespaces") => check_namespace(txn, kind, new, old),
-            _ => Ok(()),
+        let (kind, old) = (request.kind, request.old);
+        let Some(at) = kind.pod_template() else {
+            return match request.part {
+                Part::Main if kind.is_resource("", "namespaces") => check_namespace(txn, kind, new, old),
+                _ => Ok(()),
+            };
         };
-    };
-    let is_pod = at.is_empty();
-    let is_looked_at = match request.part {
-        Part::Main => true,
-        Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
-        _ => false,
-    };
-    let is_same = || is_pod && old.is_some_and(|old| has_unchanged_images(new, old));
-    if !is_looked_at || is_same() {
-        return Ok(());
+        let is_pod = at.is_empty();
+        let is_looked_at = match request.part {
+            Part::Main => true,
+            Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
+            _ => false,
+        };
+        let is_same = || is_pod && old.is_some_and(|old| has_unchanged_images(new, old));
+        if !is_looked_at || is_same() {
+            return Ok(());
+        }
+        let namespaces = txn.kind("", "namespaces");
+        let namespace = namespaces.and_then(|kind| txn.object(&kind, None, metadata::text(new, "namespace")));
+        let Some(namespace) = namespace else {
+            return Ok(());
+        };
+        let (policy, _) = Policy::of(&namespace.value()["metadata"]["labels"]);
+        let pod = new.pointer(at).unwrap_or(&Value::Null);
+        if is_pod && let Some(found) = format_violations(policy.enforce, pod) {
+            let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
+            return Err(forbidden(kind, new, &why));
+        }
+        // If both standards are equal, a pod that violates the `warn` standard was rejected above.
+        let is_told = is_pod && policy.warn == policy.enforce;
+        if !is_told && let Some(found) = format_violations(policy.warn, pod) {
+            txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
+        }
+        Ok(())
     }
-    let namespaces = txn.kind("", "namespaces");
-    let namespace = namespaces.and_then(|kind| txn.object(&kind, None, metadata::text(new, "namespace")));
-    let Some(namespace) = namespace else {
-        return Ok(());
-    };
-    let (policy, _) = Policy::of(&namespace.value()["metadata"]["labels"]);
-    let pod = new.pointer(at).unwrap_or(&Value::Null);
-    if is_pod && let Some(found) = format_violations(policy.enforce, pod) {
-        let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
-        return Err(forbidden(kind, new, &why));
-    }
-    // If both standards are equal, a pod that violates the `warn` standard was rejected above.
-    let is_told = is_pod && policy.warn == policy.enforce;
-    if !is_told && let Some(found) = format_violations(policy.warn, pod) {
-        txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
-    }
-    Ok(())
 }
 
-/// Formats the violations of a standard, each followed by its detail in parentheses; None if there are none.
+/// Formats a pod's violations of a standard, each followed by its detail in parentheses; None without violations.
 fn format_violations(standard: Standard, pod: &Value) -> Option<String> {
     let found = standard::violations(standard, pod);
     let details = found
@@ -87,7 +83,7 @@ fn format_violations(standard: Standard, pod: &Value) -> Option<String> {
     (!found.is_empty()).then(|| details.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether a pod update changes no container image. Other mutable fields do not affect the checks.
+/// Whether a pod update changes no container image. Mutable fields other than images do not affect the checks.
 fn has_unchanged_images(new: &Value, old: &Value) -> bool {
     let images = |pod: &Value, list: &str| -> Vec<Value> {
         let containers = json::list(&pod["spec"][list]).iter();

@@ -25,7 +25,7 @@ const LEVELS: [(Level, &str); 3] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standard {
     pub(super) level: Level,
-    /// The minor release; None for `latest`.
+    /// The minor release of Kubernetes that defines the standard; None for `latest`.
     pub(super) version: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Standard {
     }
 }
 
-/// The standards that the labels of a namespace select.
+/// The Pod Security standards that the labels of a namespace select.
 pub(super) struct Policy {
     /// Pods that violate this standard are rejected.
     pub(super) enforce: Standard,
@@ -49,7 +49,7 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Parses the labels of a namespace; also returns the validation errors of invalid labels.
+    /// Parses the Pod Security labels of a namespace; also returns the validation errors of invalid labels.
     pub(super) fn of(labels: &Value) -> (Self, ErrorList) {
         let mut labels = Labels {
             labels,
@@ -79,9 +79,9 @@ impl Policy {
 /// The value of a level label, such as `pod-security.kubernetes.io/enforce`.
 #[derive(Clone, Copy)]
 enum LevelLabel {
-    /// The namespace does not have the label.
+    /// The namespace lacks the label.
     Nothing,
-    /// The value of the label is not a level.
+    /// The value of the label is not a level of the Pod Security Standards.
     NoLevel,
     Level(Level),
 }
@@ -97,7 +97,7 @@ impl LevelLabel {
     }
 }
 
-/// The labels of a namespace, and the validation errors so far.
+/// The Pod Security labels of a namespace, and the validation errors found so far.
 struct Labels<'a> {
     labels: &'a Value,
     errors: ErrorList,
@@ -115,7 +115,7 @@ impl Labels<'_> {
         LevelLabel::NoLevel
     }
 
-    /// The minor release in a version label. None: the label is absent. `Some(None)`: `latest`, or an invalid value.
+    /// The minor release in the version label of `mode`. None: the label is absent. `Some(None)`: `latest`, or an invalid value.
     fn version(&mut self, mode: &str) -> Option<Option<u64>> {
         let mode = format!("{mode}-version");
         let value = self.labels.get(key(&mode))?.as_str().unwrap_or_default();

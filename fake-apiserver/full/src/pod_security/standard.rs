@@ -5,18 +5,18 @@ use super::policy::{Level, Standard};
 use super::subject::{Subject, Violation};
 use serde_json::Value;
 
-/// A check that pods must pass at a level, since a minor release.
+/// A Pod Security check that pods must pass at a level, since a minor release.
 struct Check {
     name: &'static str,
     level: Level,
-    /// The minor release that introduced the check.
+    /// The minor release of Kubernetes that introduced the check.
     since: u64,
     /// The name of the baseline check that this check replaces; empty if none.
     replaces: &'static str,
     of: fn(&Subject<'_>) -> Option<Violation>,
 }
 
-/// The last minor release that changed a check; later releases have the same checks.
+/// The last minor release that changed a Pod Security check; later releases have the same checks.
 const NEWEST: u64 = 35;
 
 const fn baseline(name: &'static str, since: u64, of: fn(&Subject<'_>) -> Option<Violation>) -> Check {
@@ -41,7 +41,7 @@ const fn restricted(
     }
 }
 
-/// All checks in the order of their messages: by level, then by name.
+/// All Pod Security checks, in the order of their messages: by level, then by name.
 const CHECKS: &[Check] = &[
     baseline("appArmorProfile", 0, checks::app_armor),
     baseline("capabilities_baseline", 0, checks::baseline_capabilities),

@@ -1,4 +1,4 @@
-//! The input of a check, a pod with a release, and its result, a violation.
+//! The input of a Pod Security check, a pod with a release, and the result, a violation.
 
 use fake_apiserver::extension::json;
 use serde_json::Value;
@@ -6,19 +6,19 @@ use serde_json::Value;
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 use std::collections::BTreeSet;
 
-/// The pod or pod template that is checked, and the release that defines the standard.
+/// The pod or pod template that is checked, and the Kubernetes release that defines the standard.
 pub(super) struct Subject<'a> {
     pub(super) metadata: &'a Value,
     pub(super) spec: &'a Value,
-    /// The containers of `initContainers`, `containers` and `ephemeralContainers`.
+    /// All containers of the pod: `initContainers`, `containers` and `ephemeralContainers`.
     pub(super) containers: Vec<&'a Value>,
-    /// The minor release that defines the standard.
+    /// The minor release of Kubernetes that defines the standard.
     pub(super) minor: u64,
 }
 
-/// A violation of a check, as texts for the message of the admission plugin.
+/// A violation of a Pod Security check, as texts for the message of the admission plugin.
 pub(super) struct Violation {
-    /// The short reason, for example `privileged`.
+    /// The short reason of the violation, for example `privileged`.
     pub(super) reason: &'static str,
     /// The containers or fields that violate the check.
     pub(super) detail: String,
@@ -58,11 +58,11 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn annotations(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        json::pairs(&self.metadata["annotations"])
+        json::string_members(&self.metadata["annotations"])
     }
 
     /// Whether the pod has a user namespace (`hostUsers: false`).
-    pub(super) fn has_own_users(&self) -> bool {
+    pub(super) fn has_user_namespace(&self) -> bool {
         self.spec["hostUsers"] == false
     }
 

@@ -12,7 +12,7 @@ const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
 pub(super) fn validate_validating_binding(binding: &Value, errors: &mut ErrorList) {
     validate_mutating_binding(binding, errors);
-    actions(
+    validate_actions(
         &binding["spec"]["validationActions"],
         "spec.validationActions",
         errors,
@@ -47,7 +47,7 @@ fn validate_param_ref(of: &Value, at: &str, errors: &mut ErrorList) {
     if name.is_empty() && !has_selector {
         errors.required(at, "one of name or selector must be specified");
     }
-    // An empty string counts as unset.
+    // An empty `parameterNotFoundAction` counts as unset.
     let field = format!("{at}.parameterNotFoundAction");
     match string(of, "parameterNotFoundAction") {
         "" => errors.required(field, ""),
@@ -55,7 +55,7 @@ fn validate_param_ref(of: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-fn actions(of: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_actions(of: &Value, at: &str, errors: &mut ErrorList) {
     let (all, mut known) = (texts(of), HashSet::new());
     for (i, action) in all.iter().enumerate() {
         let field = format!("{at}[{i}]");

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// Validates `matchConstraints` of policies and `matchResources` of bindings.
 pub(super) fn validate(of: &Value, at: &str, errors: &mut ErrorList) {
-    choice(of, "matchPolicy", at, &MATCH_POLICIES, errors);
+    validate_enum(of, "matchPolicy", at, &MATCH_POLICIES, errors);
     for name in ["namespaceSelector", "objectSelector"] {
         if of[name].is_null() {
             errors.required(format!("{at}.{name}"), "");
@@ -19,14 +19,14 @@ pub(super) fn validate(of: &Value, at: &str, errors: &mut ErrorList) {
     for name in ["resourceRules", "excludeResourceRules"] {
         for (i, rule) in list(&of[name]).iter().enumerate() {
             let at = format!("{at}.{name}[{i}]");
-            resource_names(rule, &at, errors);
+            validate_resource_names(rule, &at, errors);
             validate_rule(rule, &at, errors);
         }
     }
 }
 
-/// Adds an error unless the field is set to one of `known`.
-pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], errors: &mut ErrorList) {
+/// Adds an error unless the field `name` of `of` is set to one of `known`.
+pub(super) fn validate_enum(of: &Value, name: &str, at: &str, known: &[&str], errors: &mut ErrorList) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {
         None => errors.required(field, ""),
@@ -34,7 +34,7 @@ pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], errors: &
     }
 }
 
-fn resource_names(rule: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_resource_names(rule: &Value, at: &str, errors: &mut ErrorList) {
     let mut known = HashSet::new();
     for (i, name) in texts(&rule["resourceNames"]).into_iter().enumerate() {
         let field = format!("{at}.resourceNames[{i}]");
@@ -45,8 +45,8 @@ fn resource_names(rule: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates `paramKind`.
-pub(super) fn param_kind(of: &Value, at: &str, errors: &mut ErrorList) {
+/// Validates `paramKind` of an admission policy.
+pub(super) fn validate_param_kind(of: &Value, at: &str, errors: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         if string(of, name).is_empty() {
             errors.required(format!("{at}.{name}"), "");

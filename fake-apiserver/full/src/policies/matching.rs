@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The admission request for which policies are evaluated.
+/// The admission request for which admission policies are evaluated.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a>(pub(super) &'a PolicyContext<'a>);
 
@@ -21,17 +21,17 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// A binding that matches the request, with its parameter objects, or with the error if the match could not be decided or the parameters
-/// were not found.
+/// A policy binding that matches the request, with its parameter objects. `params` is an error if no parameters were found, or if the match
+/// could not be decided.
 pub(super) struct MatchingBinding<'a> {
     pub(super) binding: &'a Binding,
     pub(super) params: Result<Vec<Value>, String>,
 }
 
-/// The kind (resource and version) by which a policy matched the request, and the matching bindings.
+/// The kind (resource and version) in which an admission policy matched the request, and the matching bindings of the policy.
 pub(super) type PolicyMatch<'a> = (Kind, Vec<MatchingBinding<'a>>);
 
-/// The values of the CEL variables for one object, in the version in which the policy matched.
+/// The values of the CEL variables for one API object, in the API version in which the policy matched.
 pub(super) struct VariableValues {
     pub(super) object: Value,
     old: Value,
@@ -41,7 +41,7 @@ pub(super) struct VariableValues {
 }
 
 impl Context<'_> {
-    /// The bindings of a policy that match the request. None if the policy does not match. An invalid policy is an error.
+    /// The bindings of a policy that match the request. None if the policy does not match the request. An invalid policy is an error.
     pub(super) fn match_policy<'p>(
         &self,
         policy: &'p Policy,
@@ -91,7 +91,7 @@ impl Context<'_> {
         })
     }
 
-    /// The parameter objects of a binding. A single `null` if the binding has no `paramRef`.
+    /// The parameter objects of a policy binding. A single `null` if the binding has no `paramRef`, or the policy no `paramKind`.
     fn params(&self, kind: Option<&Kind>, reference: Option<&Reference>) -> Result<Vec<Value>, String> {
         let (Some(kind), Some(reference)) = (kind, reference) else {
             return Ok(vec![Value::Null]);
@@ -138,7 +138,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// The variables of CEL expressions for an object, converted to the version of `kind`.
+    /// The values of the CEL variables for an API object, converted to the version of `kind`.
     pub(super) fn variable_values(
         &self,
         kind: &Kind,
@@ -167,7 +167,7 @@ impl Context<'_> {
         }
     }
 
-    /// Name or generateName of the request's object, for denial messages; `Unknown` if it has neither.
+    /// Name or generateName of the request's object, for denial messages; `Unknown` if the object has neither.
     pub(super) fn name(&self) -> &str {
         let object = self.request.object.as_ref();
         let generated = object.map_or("", |object| metadata::text(object, "generateName"));

@@ -1,6 +1,6 @@
 //! Admission policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings.
 //!
-//! Owns the resources, their validation, and the evaluation of policies for a request. Does not know when requests are admitted.
+//! Owns the resources, their validation, and the evaluation of policies for a request. Does not know when requests reach admission.
 
 mod binding_validation;
 mod constraints;
@@ -37,14 +37,14 @@ pub(crate) fn extension() -> Extension {
     }
 }
 
-/// All policies with at least one binding, in the order of their names.
+/// All admission policies with at least one binding, sorted by policy name.
 #[derive(Debug)]
 struct AllPolicies {
     mutating: Vec<Policy>,
     validating: Vec<Policy>,
 }
 
-/// Combines policies and bindings. Policies without binding are left out.
+/// Combines admission policies and bindings. Policies without a binding are omitted.
 fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
     let read = |all: &ResourceDefinition, bindings: &ResourceDefinition| {
         policies(&objects(all.plural), &objects(bindings.plural))

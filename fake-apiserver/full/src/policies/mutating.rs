@@ -1,17 +1,16 @@
-//! Mutating admission policies: run in order, each on the result of the previous ones.
+//! Mutating admission policies: run in order, each on the object that the previous policies produced.
 //!
 //! Owns the mutated object and the denial messages.
 
 use super::matching::{Context, MatchingBinding, variables};
-use super::policy::{CompiledExpression, Mutation, Policy};
+use super::policy::{CompiledExpression, Mutation, Policy, evaluate_expression};
 use fake_apiserver::extension::{Kind, Mutated, json_patch, metadata, overlay};
 use fake_apiserver::{Cause, Status};
 use fake_apiserver_cel::Scope as Variables;
-use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Runs mutating policies on an object. `only`: the evaluations (`POLICY/BINDING/PARAMETER`) due for reinvocation; no others are run.
+/// Runs mutating policies on an object. `only`: for a reinvocation, the evaluations (`POLICY/BINDING/PARAMETER`) to run.
 pub(super) fn mutate(
     policies: &[Policy],
     context: Context<'_>,
@@ -127,7 +126,7 @@ fn evaluate_conditions(
     Ok(policy.conditions.all_true(&activation))
 }
 
-/// Applies one mutation to an object. The inner error is a denial message.
+/// Applies one mutation of a policy to an API object. The inner error is a denial message.
 fn apply_mutation(
     policy: &Policy,
     mutation: &Mutation,
@@ -145,10 +144,6 @@ fn apply_mutation(
         Mutation::Patch(read) => apply_json_patch(read, document, &variables),
     };
     Ok(changed.and_then(|changed| context.conversion.convert_back(kind, object, changed)))
-}
-
-fn evaluate_expression(read: &CompiledExpression, variables: &Variables<'_>) -> Result<Value, String> {
-    evaluate(read.as_ref().map_err(Clone::clone)?, variables)
 }
 
 fn merge_configuration(

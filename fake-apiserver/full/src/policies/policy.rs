@@ -2,12 +2,20 @@
 
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::{LabelSelector, Objects, intern, metadata};
-use fake_apiserver_cel::Expression;
-use fake_apiserver_webhooks::{MatchConditions, MatchCriteria};
+use fake_apiserver_cel::{Expression, Scope};
+use fake_apiserver_webhooks::{MatchConditions, MatchCriteria, evaluate};
 use serde_json::Value;
 
-/// A compiled expression, or the compilation error.
+/// A compiled CEL expression, or the compilation error.
 pub(super) type CompiledExpression = Result<Expression, String>;
+
+/// The value of an expression, or the reason why it has none.
+pub(super) fn evaluate_expression(
+    expression: &CompiledExpression,
+    variables: &Scope<'_>,
+) -> Result<Value, String> {
+    evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
+}
 
 /// A policy with compiled expressions and its bindings.
 #[derive(Debug)]
@@ -29,7 +37,7 @@ pub(super) struct Policy {
     pub(super) bindings: Vec<Binding>,
 }
 
-/// One of the `validations` of a policy.
+/// A compiled entry of `validations` of a ValidatingAdmissionPolicy.
 #[derive(Debug)]
 pub(super) struct Validation {
     pub(super) expression: CompiledExpression,
@@ -39,14 +47,14 @@ pub(super) struct Validation {
     pub(super) reason: &'static str,
 }
 
-/// One of the `mutations` of a policy.
+/// A compiled entry of `mutations` of a MutatingAdmissionPolicy, by `patchType`.
 #[derive(Debug)]
 pub(super) enum Mutation {
     Apply(CompiledExpression),
     Patch(CompiledExpression),
 }
 
-/// A binding: restricts a policy to some requests, and selects its parameters and actions.
+/// A binding of an admission policy: restricts the policy to some requests, and selects its parameters and actions.
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,
@@ -57,7 +65,7 @@ pub(super) struct Binding {
     pub(super) warns: bool,
 }
 
-/// `paramRef` of a binding.
+/// `paramRef` of a policy binding.
 #[derive(Debug)]
 pub(super) struct Reference {
     pub(super) name: String,
@@ -67,7 +75,7 @@ pub(super) struct Reference {
     pub(super) required: bool,
 }
 
-/// All policies with at least one binding, in the order of their names.
+/// All admission policies with at least one binding, sorted by policy name.
 pub(super) fn policies(policies: &Objects, bindings: &Objects) -> Vec<Policy> {
     let bindings: Vec<(&str, &Value)> = bindings
         .values()

@@ -1,6 +1,6 @@
 //! Validation of admission policies.
 
-use super::constraints::{self, choice};
+use super::constraints::{self, validate_enum};
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::{ErrorList, metadata, names, validate_conditions};
 use fake_apiserver_cel::RESERVED;
@@ -13,15 +13,15 @@ use std::collections::HashSet;
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-/// A reserved word of CEL that [`RESERVED`] lacks: a field can have this name, but no variable can.
+/// A reserved word of CEL that is not in [`RESERVED`]: a field can be named `while`, but a variable cannot.
 const LOOP: &str = "while";
 const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
 const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
-/// Validates `status.typeChecking` of a policy.
-pub(super) fn validating_status(policy: &Value, _: &Value, errors: &mut ErrorList) {
+/// Validates `status.typeChecking` of a ValidatingAdmissionPolicy.
+pub(super) fn validate_policy_status(policy: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
         .iter()
@@ -78,16 +78,16 @@ pub(super) fn validate_mutating_policy(policy: &Value, errors: &mut ErrorList) {
     for (i, one) in mutations.iter().enumerate() {
         validate_mutation(one, &known, &format!("spec.mutations[{i}]"), errors);
     }
-    choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, errors);
+    validate_enum(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, errors);
 }
 
-/// Validates the fields that both kinds of policies have. Returns the variables that expressions may use.
+/// Validates the fields that validating and mutating policies share. Returns the variables that expressions may use.
 fn validate_common_fields(policy: &Value, errors: &mut ErrorList) -> Vec<String> {
     let mut known = admission_variables();
     let spec = &policy["spec"];
-    choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, errors);
+    validate_enum(spec, "failurePolicy", "spec", &FAILURE_POLICIES, errors);
     if spec["paramKind"].is_object() {
-        constraints::param_kind(&spec["paramKind"], "spec.paramKind", errors);
+        constraints::validate_param_kind(&spec["paramKind"], "spec.paramKind", errors);
         known.push("params".to_owned());
     }
     let matched = &spec["matchConstraints"];

@@ -15,7 +15,6 @@ pub(super) static MUTATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefini
     kind: "MutatingAdmissionPolicy",
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "mutatingadmissionpolicies",
-    singular: "mutatingadmissionpolicy",
     columns: &[
         NAME,
         integer("Mutations", Cell::Count("/spec/mutations")),
@@ -37,7 +36,6 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Resour
     kind: "MutatingAdmissionPolicyBinding",
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "mutatingadmissionpolicybindings",
-    singular: "mutatingadmissionpolicybinding",
     columns: POLICY_BINDING,
     life: ServedReleases::since(36),
     hooks: Hooks {
@@ -52,7 +50,6 @@ pub(super) static VALIDATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefi
     kind: "ValidatingAdmissionPolicy",
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "validatingadmissionpolicies",
-    singular: "validatingadmissionpolicy",
     status: true,
     columns: &[
         NAME,
@@ -64,7 +61,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefi
     hooks: Hooks {
         default: defaults::default_policy,
         validate: policy_validation::validate_validating_policy,
-        validate_status: policy_validation::validating_status,
+        validate_status: policy_validation::validate_policy_status,
         ..NO_HOOKS
     },
     ..REGISTRATION
@@ -74,7 +71,6 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Reso
     kind: "ValidatingAdmissionPolicyBinding",
     metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "validatingadmissionpolicybindings",
-    singular: "validatingadmissionpolicybinding",
     columns: POLICY_BINDING,
     life: ServedReleases::since(30),
     hooks: Hooks {
@@ -85,7 +81,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Reso
     ..REGISTRATION
 };
 
-/// The cell with `paramKind`, or `<unset>`.
+/// The value of a table column: `paramKind` of a policy, or `<unset>`.
 fn param_kind_cell(policy: &Value) -> Value {
     let of = &policy["spec"]["paramKind"];
     if !of.is_object() {

@@ -1,6 +1,6 @@
 //! The status of ValidatingAdmissionPolicies, for which clients wait. It contains no warnings, since CEL expressions are not type-checked.
 //!
-//! In a real cluster kube-controller-manager writes this status. This server writes it with each write of a policy.
+//! In a real cluster kube-controller-manager writes this status. This server writes the status together with each write of a policy.
 
 use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, metadata};
 use serde_json::json;

@@ -1,22 +1,21 @@
 //! Evaluation of validating admission policies.
 //!
-//! Owns the decision of each policy and the denial messages.
+//! Owns the decision of each policy and the messages of denied requests.
 
 use super::matching::{Context, VariableValues, variables};
-use super::policy::{CompiledExpression, Policy, Validation};
+use super::policy::{Policy, Validation, evaluate_expression};
 use fake_apiserver::{Cause, Status};
 use fake_apiserver_cel::Scope as Variables;
-use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 
 /// Maximum size, in bytes, of an evaluated `messageExpression`.
 const MESSAGE_MAX: usize = 5 * 1024;
 
-/// A failed validation, or an evaluation error.
+/// A failed validation of a policy, or an error of its evaluation.
 struct Failure {
     message: String,
     reason: &'static str,
-    /// Denies the request, whatever the `validationActions` of the binding.
+    /// Whether the failure denies the request, whatever the `validationActions` of the binding.
     always: bool,
 }
 
@@ -30,7 +29,7 @@ impl Failure {
     }
 }
 
-/// Runs all validating policies. Returns the first denial, and warnings.
+/// Runs all validating policies. Returns the first denial of the request, and the warnings of all policies.
 pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(), Status>, Vec<String>) {
     let (mut refusal, mut warnings) = (None, Vec::new());
     for policy in policies {
@@ -41,7 +40,7 @@ pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(),
     (refusal.map_or(Ok(()), Err), warnings)
 }
 
-/// Runs one policy. Stores its denial in `refusal`, unless `refusal` contains an earlier one.
+/// Runs one validating policy. Stores its denial in `refusal`, unless `refusal` contains the denial of an earlier policy.
 fn run_policy(
     policy: &Policy,
     context: Context<'_>,
@@ -92,7 +91,7 @@ fn run_policy(
     Ok(())
 }
 
-/// The failed validations and evaluation errors of one policy.
+/// The failed validations and evaluation errors of one policy, for one parameter object.
 fn evaluate_policy(
     policy: &Policy,
     context: Context<'_>,
@@ -132,10 +131,6 @@ fn evaluate_policy(
         }
     }
     failures
-}
-
-fn evaluate_expression(expression: &CompiledExpression, variables: &Variables<'_>) -> Result<Value, String> {
-    evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
 /// The evaluated `messageExpression` of a failed validation, else its `message`, else its expression.

@@ -89,11 +89,11 @@ fn check_quota(quota: &Value, kind: &Kind, new: &Value, old: Option<&Value>) -> 
     let of_failed = |amounts: &Amounts| {
         amounts
             .filtered(|resource, _| failed.get(resource).is_some())
-            .text()
+            .format_for_admission()
     };
     Err(format!(
         "exceeded quota: {name}, requested: {}, used: {}, limited: {}",
-        failed.text(),
+        failed.format_for_admission(),
         of_failed(&used),
         of_failed(&hard)
     ))

@@ -1,7 +1,7 @@
-//! The quota usage of single objects, and which quotas apply to them.
+//! The quota usage of single objects, and the decision which ResourceQuotas apply to an object.
 //!
-//! Owns the names of quota resources. Most kinds are only counted; `pod`, `claim`, `device` and `service` compute the usage of further
-//! resources. Does not know the total usage of a namespace.
+//! Owns the names of quota resources. For most kinds only objects are counted; `pod`, `claim`, `device` and `service` compute the usage of
+//! additional quota resources. Does not know the total usage of a namespace.
 
 mod claim;
 mod device;
@@ -13,15 +13,15 @@ use fake_apiserver::extension::{Amounts, Kind};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// Computes the quota usage of one kind, apart from the object count.
+/// Computes the quota usage of objects of one kind, apart from the object count.
 struct Evaluator {
     group: &'static str,
     plural: &'static str,
-    /// Whether objects of the kind can use this quota resource.
+    /// Whether objects of the kind can use the quota resource with this name.
     tracks: fn(&str) -> bool,
-    /// Amounts that an object uses of each quota resource.
+    /// Computes the amounts that an object uses of each quota resource.
     usage: fn(&Value) -> Amounts,
-    /// Whether an object (second argument) matches a quota scope (first argument).
+    /// Whether an API object (second argument) matches a quota scope (first argument).
     is_in: fn(&Value, &Value) -> bool,
     /// Whether an update (new and old object) can increase the usage.
     grows: fn(&Value, &Value) -> bool,
@@ -62,7 +62,7 @@ const EVALUATORS: &[Evaluator] = &[
     },
 ];
 
-/// Kinds of the core group that quotas can also limit by their plural name, without `count/`.
+/// Kinds of the core group whose objects quotas can also count under the plural name, without `count/`.
 const COUNTED: [&str; 4] = [
     "configmaps",
     "replicationcontrollers",
@@ -82,14 +82,14 @@ impl Evaluator {
 }
 
 /// The quota resource for the object count of a kind: `count/PLURAL.GROUP`.
-fn count_of(kind: &Kind) -> String {
+fn count_resource(kind: &Kind) -> String {
     match kind.group() {
         "" => format!("count/{}", kind.plural()),
         group => format!("count/{}.{group}", kind.plural()),
     }
 }
 
-/// Whether objects of the kind can use this quota resource.
+/// Whether objects of `kind` can use the quota resource `name`.
 pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
     let is_count = name
         .strip_prefix("count/")
@@ -100,17 +100,17 @@ pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
         || (kind.group().is_empty() && kind.plural() == name && COUNTED.contains(&name))
 }
 
-/// Amounts that an object uses of each quota resource, including the object count.
+/// Computes the amounts that an object uses of each quota resource, including the object count.
 pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
-    used.set(count_of(kind), one());
+    used.set(count_resource(kind), one());
     if kind.group().is_empty() && COUNTED.contains(&kind.plural()) {
         used.set(kind.plural(), one());
     }
     used
 }
 
-/// Whether an update must be checked against quotas.
+/// Whether an update can increase the quota usage of the object, and must be checked.
 pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
     Evaluator::of(kind).is_some_and(|of| (of.grows)(new, old))
 }
@@ -134,7 +134,7 @@ pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
             .all(|scope| is_in(scope, object))
 }
 
-/// Quota resources that containers must specify but do not, each with the names of these containers.
+/// Quota resources that containers must specify but do not, each with the names of the containers that lack the resource.
 pub(crate) fn unspecified_resources(
     quota: &Value,
     kind: &Kind,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{quotas, usage};
 
-/// Updates the quotas of the namespace after a write. A quota with new limits is recounted; others change by the difference in usage.
+/// Updates the ResourceQuotas of the namespace after a write: adds the change in usage, and recounts a quota whose limits changed.
 pub(super) fn update_quotas(
     txn: &mut dyn Transaction,
     kind: &Kind,
@@ -41,11 +41,15 @@ pub(super) fn update_quotas(
     }
 }
 
-/// Recomputes the usage of a quota from all objects in its namespace.
+/// Recomputes the usage of a ResourceQuota from all objects in its namespace.
 fn recount(txn: &mut dyn Transaction, quota_kind: &Kind, quota: &Value) {
     let hard = &quota["spec"]["hard"];
     let mut counted = quota.clone();
-    json::assign(json::slot(&mut counted, "status"), "hard", hard.clone());
+    json::assign(
+        json::member_or_insert_null(&mut counted, "status"),
+        "hard",
+        hard.clone(),
+    );
     let namespace = metadata::text(quota, "namespace");
     let mut used = Amounts::default();
     for kind in txn.namespaced_kinds() {
@@ -68,7 +72,11 @@ fn recount(txn: &mut dyn Transaction, quota_kind: &Kind, quota: &Value) {
 
 fn write_used(txn: &mut dyn Transaction, kind: &Kind, quota: &Value, used: &Amounts) {
     let mut changed = quota.clone();
-    json::assign(json::slot(&mut changed, "status"), "used", used.to_value());
+    json::assign(
+        json::member_or_insert_null(&mut changed, "status"),
+        "used",
+        used.to_value(),
+    );
     let (namespace, name) = (metadata::text(quota, "namespace"), metadata::text(quota, "name"));
     let stored = txn.object(kind, Some(namespace), name);
     if stored.is_some_and(|stored| *stored.value() != changed) {

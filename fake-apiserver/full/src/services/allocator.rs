@@ -1,6 +1,6 @@
 //! Allocates cluster IPs and node ports to services when they are written. Each address and port belongs to one service.
 //!
-//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. `validation` decides which
+//! An IPAddress object reserves an allocated IP; node ports in use are read from the services. `validation` decides which
 //! addresses and ports an update may change.
 
 use super::resources;
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 const FULL: &str = "range is full";
 
-/// Allocates the missing addresses and ports of a service, and reserves the requested ones.
+/// Allocates the missing cluster IP and node ports of a service. Fails if a requested IP or port is in use or out of range.
 pub(super) fn assign_addresses_and_ports(
     txn: &mut dyn Transaction,
     kind: &Kind,
@@ -25,11 +25,11 @@ pub(super) fn assign_addresses_and_ports(
 }
 
 /// The error response to an invalid service.
-pub(super) fn refused(kind: &Kind, service: &Value, errors: ErrorList) -> Status {
+pub(super) fn invalid_status(kind: &Kind, service: &Value, errors: ErrorList) -> Status {
     Status::invalid(kind.group_kind(), metadata::text(service, "name"), errors)
 }
 
-fn range_full(what: &str) -> Status {
+fn range_full_status(what: &str) -> Status {
     Status::internal_error(format!("failed to allocate {what}: {FULL}"))
 }
 
@@ -49,11 +49,11 @@ fn assign_cluster_ip(
     if requested.is_empty() {
         let name = metadata::text(service, "name").to_owned();
         let free = free_address(txn, network);
-        let free = free.ok_or_else(|| range_full(&format!("a serviceIP for Service {name:?}")))?;
+        let free = free.ok_or_else(|| range_full_status(&format!("a serviceIP for Service {name:?}")))?;
         (service["spec"]["clusterIP"], service["spec"]["clusterIPs"]) = (free.clone().into(), json!([free]));
         return Ok(());
     }
-    // Validation has rejected invalid IPs.
+    // The IP is valid here: validation has rejected invalid IPs.
     let Ok(ip) = requested.parse::<IpAddr>() else {
         return Ok(());
     };
@@ -73,16 +73,16 @@ fn assign_cluster_ip(
     let mut errors = ErrorList::default();
     let text = format!("failed to allocate IP {requested}: {why}");
     errors.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
-    Err(refused(kind, service, errors))
+    Err(invalid_status(kind, service, errors))
 }
 
-/// Whether an IPAddress object reserves the IP.
+/// Whether an IPAddress object reserves the cluster IP.
 fn is_allocated(txn: &dyn Transaction, ip: &str) -> bool {
     let kind = txn.kind(resources::GROUP, "ipaddresses");
     kind.is_some_and(|kind| txn.object(&kind, None, ip).is_some())
 }
 
-/// A random free IP. Uses the upper part of the range first: the lower part is reserved for static allocation as long as possible.
+/// A random free cluster IP. Prefers the upper part of the range: the lower part is reserved for static allocation as long as possible.
 fn free_address(txn: &mut dyn Transaction, network: &Network) -> Option<String> {
     let range = network.services;
     if txn.is_dry_run() {
@@ -119,7 +119,7 @@ fn assign_node_ports(
         placeholders: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
-    // Ports of a new service with the same port number but different protocols share a node port.
+    // Ports of a new service with equal port numbers but different protocols share a node port.
     let mut assigned: Vec<(Value, u64)> = Vec::new();
     for i in 0..count {
         let port = &service["spec"]["ports"][i];
@@ -134,14 +134,14 @@ fn assign_node_ports(
                 ports.reserve(requested).map_err(|why| {
                     let mut errors = ErrorList::default();
                     errors.invalid(format!("spec.ports[{i}].nodePort"), requested, &why);
-                    refused(kind, service, errors)
+                    invalid_status(kind, service, errors)
                 })?;
                 requested
             }
             (Some(requested), _) => requested,
             (None, Some(shared)) => shared,
             (None, None) if !allocates => continue,
-            (None, None) => ports.next(txn).ok_or_else(|| range_full("a nodePort"))?,
+            (None, None) => ports.next(txn).ok_or_else(|| range_full_status("a nodePort"))?,
         };
         assigned.push((number, at));
         service["spec"]["ports"][i]["nodePort"] = at.into();
@@ -151,21 +151,21 @@ fn assign_node_ports(
     if checked && spec["healthCheckNodePort"].as_u64().unwrap_or_default() == 0 {
         let port = ports
             .next(txn)
-            .ok_or_else(|| range_full("a HealthCheck NodePort"))?;
+            .ok_or_else(|| range_full_status("a HealthCheck NodePort"))?;
         service["spec"]["healthCheckNodePort"] = port.into();
     }
     Ok(())
 }
 
-/// Allocator of node ports.
+/// Allocates the node ports of one service.
 struct NodePortAllocator<'a> {
     allocated: HashSet<u64>,
-    /// Node ports of the service before the update.
+    /// Node ports that the service had before the update.
     own: HashSet<u64>,
     range: &'a Network,
     /// In kube-apiserver, a dry run neither checks the range nor reserves ports.
     is_dry_run: bool,
-    /// Number of placeholder ports returned in a dry run.
+    /// Number of placeholder ports that a dry run has returned.
     placeholders: u64,
 }
 
@@ -200,7 +200,7 @@ impl NodePortAllocator<'_> {
     }
 }
 
-/// The node ports of all other services.
+/// The node ports of all services except `service`.
 fn ports_of_other_services(txn: &dyn Transaction, kind: &Kind, service: &Value) -> HashSet<u64> {
     let uid = metadata::text(service, "uid");
     let services = txn.objects(kind, None);

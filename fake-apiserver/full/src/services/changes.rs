@@ -8,10 +8,10 @@ use fake_apiserver::extension::resource::service_parts::{
 };
 use serde_json::{Value, json};
 
-/// Fields that are cleared together, and the condition under which they apply to a service.
-type Fields = (fn(&Value) -> bool, &'static [&'static str]);
+/// Service fields that are cleared together, and the condition under which the fields apply to a service.
+type ConditionalFields = (fn(&Value) -> bool, &'static [&'static str]);
 
-const FIELDS: [Fields; 8] = [
+const FIELDS: [ConditionalFields; 8] = [
     (|service| !is_external(service), &["clusterIP", "clusterIPs"]),
     (|service| !is_external(service), &["ipFamilies"]),
     (|service| !is_external(service), &["ipFamilyPolicy"]),
@@ -43,7 +43,7 @@ pub(super) fn update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
             json::assign(port, "nodePort", Value::Null);
         }
     }
-    // A write to `/status` sets the load balancer status itself, so that status is not cleared.
+    // A write to `/status` sets `status.loadBalancer`, so a changed status is not cleared.
     if !is_load_balancer(new) && new["status"] == old["status"] {
         json::assign(&mut new["status"], "loadBalancer", json!({}));
     }

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Sets unset cluster IP and IP family fields, from the old service or from `family`, the IP family of the cluster.
+/// Sets the cluster IP and IP family fields that are unset, from the old service or from `family`, the IP family of the cluster.
 pub(super) fn set_defaults(
     service: &mut Value,
     old: Option<&Value>,
@@ -36,7 +36,7 @@ pub(super) fn set_defaults(
     set_families_and_policy(service, old, family)
 }
 
-/// Copies the addresses and ports that the client omitted from the old service to the new one.
+/// Copies cluster IPs and node ports that the client omitted in an update from the old service.
 fn copy_omitted_allocations(new: &mut Value, old: &Value) {
     if !is_external(new) && !is_external(old) {
         for field in ["clusterIP", "clusterIPs"] {
@@ -68,7 +68,7 @@ fn copy_omitted_allocations(new: &mut Value, old: &Value) {
     }
 }
 
-/// If the client changes only the older field `clusterIP`, sets `clusterIPs` accordingly.
+/// If a client changes only `clusterIP`, which is older than `clusterIPs`, sets `clusterIPs` to the same IP.
 fn sync_cluster_ips(new: &mut Value, old: &Value) {
     let (now, before) = (
         string(&new["spec"], "clusterIP"),
@@ -86,7 +86,7 @@ fn sync_cluster_ips(new: &mut Value, old: &Value) {
     }
 }
 
-/// Whether a `PreferDualStack` service keeps its type, IP families and addresses.
+/// Whether an update keeps the type, IP families and addresses of a `PreferDualStack` service.
 fn stays_as_preferred(new: &Value, old: &Value) -> bool {
     let (now, before) = (&new["spec"], &old["spec"]);
     let is_same = |name: &str| texts(&now[name]) == texts(&before[name]);
@@ -103,7 +103,9 @@ fn set_families_and_policy(
     old: Option<&Value>,
     family: &'static str,
 ) -> Result<(), ErrorList> {
-    let has_selector = json::pairs(&service["spec"]["selector"]).next().is_some();
+    let has_selector = json::string_members(&service["spec"]["selector"])
+        .next()
+        .is_some();
     let is_free = service["spec"]["clusterIP"] == "None" && !has_selector;
     if service["spec"]["ipFamilyPolicy"].is_null() {
         let before = old.map_or(&Value::Null, |old| &old["spec"]["ipFamilyPolicy"]);
@@ -115,7 +117,7 @@ fn set_families_and_policy(
     }
     let mut errors = ErrorList::default();
     validate(service, &mut errors);
-    refuse_any(errors)?;
+    err_if_any(errors)?;
 
     let mut errors = ErrorList::default();
     let is_single = service["spec"]["ipFamilyPolicy"] == "SingleStack";
@@ -149,7 +151,7 @@ fn set_families_and_policy(
             families.push(its.to_owned());
         }
     }
-    refuse_any(errors)?;
+    err_if_any(errors)?;
 
     let mut errors = ErrorList::default();
     if !is_free {
@@ -166,7 +168,7 @@ fn set_families_and_policy(
             );
         }
     }
-    refuse_any(errors)?;
+    err_if_any(errors)?;
     if families.is_empty() {
         families.push(family.to_owned());
     }
@@ -177,7 +179,7 @@ fn set_families_and_policy(
     Ok(())
 }
 
-/// Removes the second address and IP family of a service that becomes single-stack.
+/// Removes the secondary cluster IP and IP family of a service that becomes single-stack.
 fn release_secondary(new: &mut Value, old: &Value, errors: &mut ErrorList) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
@@ -192,15 +194,15 @@ fn release_secondary(new: &mut Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn refuse_any(errors: ErrorList) -> Result<(), ErrorList> {
+fn err_if_any(errors: ErrorList) -> Result<(), ErrorList> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn family_of(address: &str) -> &'static str {
+pub(super) fn family_of(address: &str) -> &'static str {
     if address.contains(':') { "IPv6" } else { "IPv4" }
 }
 
-/// Validates addresses, IP families and policy.
+/// Validates cluster IPs, IP families and IP family policy of a service.
 pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     if is_external(service) {
         return;
@@ -262,7 +264,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an update: the secondary address and IP family may be added or removed; the primary ones are immutable.
+/// Validates an update of a service: the secondary address and IP family may be added or removed, the primary address and family may not.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_external(new) || is_external(old) {
         return;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Services with validation, ServiceCIDRs and IPAddresses, and the allocation of addresses.
+/// The extension for services: validation, ServiceCIDRs and IPAddresses, and the allocation of cluster IPs and node ports.
 pub(super) fn extension() -> Extension {
     Extension {
         resources: vec![&SERVICE, &resources::IP_ADDRESS, &resources::SERVICE_CIDR],
@@ -34,10 +34,10 @@ static SERVICE: ResourceDefinition = ResourceDefinition {
     ..SERVICE_DEFINITION
 };
 
-/// Namespace and name of the `kubernetes` service. The default ServiceCIDR has the same name.
+/// Namespace and name of the `kubernetes` service. The default ServiceCIDR is named `kubernetes` as well.
 const OWN: (&str, &str) = ("default", "kubernetes");
 
-/// Allocates addresses and ports, and maintains IPAddress objects.
+/// Allocates cluster IPs and node ports of services, and maintains IPAddress objects.
 struct Allocation;
 
 impl Controller for Allocation {
@@ -70,7 +70,7 @@ impl Controller for Allocation {
     ) -> Result<(), Status> {
         let network = txn.options().network.clone();
         families::set_defaults(service, old, family(&network))
-            .map_err(|errors| allocator::refused(kind, service, errors))?;
+            .map_err(|errors| allocator::invalid_status(kind, service, errors))?;
         allocator::assign_addresses_and_ports(txn, kind, &network, service, old)
     }
 
@@ -83,7 +83,7 @@ impl Controller for Allocation {
     }
 }
 
-/// The IP family of the cluster.
+/// The IP family of the cluster: that of the service range.
 fn family(network: &Network) -> &'static str {
     match network.services.is_ipv4() {
         true => "IPv4",
@@ -118,10 +118,9 @@ fn sync_ip_addresses(
 
 /// The IPAddress object that reserves an IP for a service.
 fn ip_address_object(ip: &str, parent: &Value) -> Value {
-    let family = if ip.contains(':') { "IPv6" } else { "IPv4" };
     json!({
         "metadata": {"labels": {
-            "ipaddress.kubernetes.io/ip-family": family,
+            "ipaddress.kubernetes.io/ip-family": families::family_of(ip),
             "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
         }},
         "spec": {"parentRef": parent},

@@ -1,25 +1,20 @@
-//! IPAddress and ServiceCIDR: columns only. Cluster IPs are allocated from the range in the server options, not from ServiceCIDRs.
+//! IPAddress and ServiceCIDR: table columns only. Cluster IPs are allocated from the range in the server options, not from ServiceCIDRs.
 
+use crate::kinds::NETWORKING;
 use fake_apiserver::extension::ip;
 use fake_apiserver::extension::json::string;
 use fake_apiserver::extension::resource::Cell::{Join, Of};
 use fake_apiserver::extension::resource::ServedReleases;
 use fake_apiserver::extension::resource::{AGE, NAME, text, text_or_default};
-use fake_apiserver::extension::resource::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
+use fake_apiserver::extension::resource::{MetadataChecks, ResourceDefinition, StatusMetadata};
 use serde_json::Value;
 
 /// API group of both kinds.
-pub(super) const GROUP: &str = "networking.k8s.io";
-
-const NETWORKING: ResourceDefinition = ResourceDefinition {
-    group: GROUP,
-    ..PLAIN
-};
+pub(super) const GROUP: &str = NETWORKING.group;
 
 pub(super) static IP_ADDRESS: ResourceDefinition = ResourceDefinition {
     kind: "IPAddress",
     plural: "ipaddresses",
-    singular: "ipaddress",
     short_names: &["ip"],
     namespaced: false,
     name_rule: ip::validate_canonical,
@@ -33,7 +28,6 @@ pub(super) static SERVICE_CIDR: ResourceDefinition = ResourceDefinition {
     kind: "ServiceCIDR",
     metadata_checks: MetadataChecks::core_v1_checks(1),
     plural: "servicecidrs",
-    singular: "servicecidr",
     namespaced: false,
     status: true,
     status_metadata: StatusMetadata::Described,

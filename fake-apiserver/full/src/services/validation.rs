@@ -1,6 +1,6 @@
 //! Validation of the type and ports of a service.
 //!
-//! Addresses and families are validated in `families`.
+//! Cluster IPs and IP families are validated in `families`.
 
 use super::families;
 use fake_apiserver::extension::ErrorList;
@@ -18,7 +18,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     if ports.is_empty() && !is_headless(service) && !is_external(service) {
         errors.required("spec.ports", "");
     }
-    of_type(service, errors);
+    validate_type(service, errors);
     let mut names = HashSet::new();
     for (i, port) in ports.iter().enumerate() {
         let (at, name) = (format!("spec.ports[{i}]"), string(port, "name"));
@@ -42,7 +42,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn of_type(service: &Value, errors: &mut ErrorList) {
+fn validate_type(service: &Value, errors: &mut ErrorList) {
     let spec = &service["spec"];
     if has_node_ports(service) && is_headless(service) {
         let why = format!("may not be set to 'None' for {} services", string(spec, "type"));
@@ -61,7 +61,7 @@ fn of_type(service: &Value, errors: &mut ErrorList) {
     errors.require_valid("spec.externalName", name, names::subdomain);
 }
 
-/// Validates an update. Immutable fields are checked first.
+/// Validates an update of a service. Immutable fields are checked first.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     families::validate_update(new, old, errors);
     validate(new, errors);

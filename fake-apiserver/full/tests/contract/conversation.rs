@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A YAML file of conversations, with its recorded responses.
+/// A YAML file of request conversations, with the recorded responses of kube-apiserver.
 pub(crate) struct File {
     pub(crate) area: String,
     pub(crate) conversations: Vec<Conversation>,
@@ -27,7 +27,7 @@ pub(crate) struct File {
 pub(crate) struct Conversation {
     pub(crate) name: String,
     steps: Vec<Step>,
-    /// The recorded responses, one per step.
+    /// The recorded responses of kube-apiserver, one per step.
     #[serde(skip)]
     answers: Vec<TestResponse>,
 }
@@ -36,14 +36,14 @@ pub(crate) struct Conversation {
 #[serde(deny_unknown_fields)]
 struct Step {
     send: String,
-    /// The content type of the body: a patch type, `yaml`, or a media type.
+    /// The content type of the request body: a patch type, `yaml`, or a media type.
     #[serde(rename = "as")]
     style: Option<String>,
     accept: Option<String>,
     agent: Option<String>,
     /// Impersonated user; `None` for the user of the kubeconfig.
     as_user: Option<String>,
-    /// Node name in the extra attributes of the impersonated user, as in tokens of pods.
+    /// Node name in the extra attributes of the impersonated user, as service account tokens of pods contain it.
     on_node: Option<String>,
     /// Repeat the request until its response has this status code.
     until: Option<u16>,
@@ -58,7 +58,7 @@ struct Step {
     /// Paths in the response that vary between runs; `*` matches every member or item.
     #[serde(default)]
     ignore: Vec<String>,
-    /// Why the response of the fake differs from kube-apiserver's. Must be removed when the responses are equal.
+    /// Why the fake server's response differs from kube-apiserver's. Must be removed when both responses are equal.
     simplified: Option<String>,
 }
 
@@ -76,7 +76,7 @@ const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
 /// After this time without data, a response counts as ended.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// All conversations in a folder, with their recorded responses.
+/// All files of conversations in a folder, with their recorded responses.
 pub(crate) fn read_all(folder: &Path) -> Vec<File> {
     let entries = fs::read_dir(folder).expect("the contract folder exists");
     let paths = entries.map(|entry| entry.expect("the contract folder is readable").path());
@@ -198,7 +198,7 @@ impl Step {
             .filter(|_| method == "POST" && status == 201)
         {
             let collection = path.split('?').next().unwrap_or_default();
-            server.created(format!("{collection}/{name}"));
+            server.record_created(format!("{collection}/{name}"));
         }
         for (word, at) in &self.save {
             let found = at
@@ -257,19 +257,19 @@ impl Step {
     }
 }
 
-/// Parser options for YAML 1.2, in which `y` and `n` are strings.
+/// Parser options for YAML 1.2, in which unquoted `y` and `n` are strings and not booleans.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { strict_booleans: true }
 }
 
-/// Replaces each `${word}` in `content`.
+/// Replaces each `${word}` in `content` by the value of that variable.
 fn fill(content: &str, words: &BTreeMap<String, String>) -> String {
     words.iter().fold(content.to_owned(), |content, (word, value)| {
         content.replace(&format!("${{{word}}}"), value)
     })
 }
 
-/// Reads the response body. If the body does not end in time, as with an unexpected watch, returns the part received so far.
+/// Reads the response body. If the body does not end in time, as with an unexpected watch, returns the bytes received so far.
 async fn read_body(response: Response<Body>) -> Value {
     let (mut body, mut bytes) = (response.into_body(), Vec::new());
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(READ_TIMEOUT, body.frame()).await {
@@ -278,7 +278,7 @@ async fn read_body(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-/// Parses the body if it is YAML, since the formatting may differ between servers.
+/// Parses a response body that is YAML, because the formatting of YAML may differ between servers.
 fn parse_yaml_body(body: Value, headers: &BTreeMap<String, String>) -> Value {
     let is_yaml = headers
         .get("content-type")
@@ -289,7 +289,7 @@ fn parse_yaml_body(body: Value, headers: &BTreeMap<String, String>) -> Value {
     }
 }
 
-/// The first `count` events of a watch; fewer if no more arrive in time.
+/// The first `count` events of a watch; fewer if the watch sends no more events in time.
 async fn events(response: Response<Body>, count: usize) -> Value {
     let mut body = response.into_body();
     let (mut bytes, mut events) = (Vec::new(), Vec::new());
@@ -303,12 +303,12 @@ async fn events(response: Response<Body>, count: usize) -> Value {
             events.push(serde_json::from_slice(&line).expect("every line of a watch is JSON"));
         }
     }
-    // A frame may contain more events than needed.
+    // A frame may contain more watch events than requested.
     events.truncate(count);
     Value::Array(events)
 }
 
-/// Removes the value at a `/`-separated path.
+/// Removes the value at a `/`-separated path of a response.
 fn remove_at_path(value: &mut Value, path: &str) {
     let (head, rest) = path
         .split_once('/')
@@ -327,7 +327,7 @@ fn remove_at_path(value: &mut Value, path: &str) {
         }
         (Value::Array(items), None) => {
             let chosen = items.iter_mut().enumerate();
-            // Items are set to null instead of removed, so that the indexes of other items do not change.
+            // Items of lists are set to null instead of removed, so that the indexes of later items do not change.
             chosen
                 .filter(|(at, _)| head == "*" || at.to_string() == head)
                 .for_each(|(_, item)| *item = Value::Null);
@@ -343,7 +343,7 @@ fn remove_at_path(value: &mut Value, path: &str) {
     }
 }
 
-/// Describes the values in which two responses differ.
+/// Describes the values in which the response `got` differs from the recorded response `want`.
 fn difference(label: String, want: &TestResponse, got: &TestResponse) -> String {
     let (want, got) = (leaves(want), leaves(got));
     let mut lines = vec![label];

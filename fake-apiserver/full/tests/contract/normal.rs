@@ -11,7 +11,7 @@ pub(crate) fn normalize(value: Value, id: &str) -> Value {
                 .and_then(Value::as_str)
                 .map(str::to_owned);
             let members = members.into_iter().map(|(name, value)| {
-                let value = member(&name, value, generate.as_deref(), id);
+                let value = normalize_member(&name, value, generate.as_deref(), id);
                 (normalize_text(&name, id), value)
             });
             Value::Object(members.collect::<Map<_, _>>())
@@ -22,7 +22,7 @@ pub(crate) fn normalize(value: Value, id: &str) -> Value {
     }
 }
 
-fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
+fn normalize_member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
     match (name, &value, generate) {
         ("resourceVersion", Value::String(text), _) if !["", "0"].contains(&text.as_str()) => {
             "<revision>".into()
@@ -34,7 +34,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
             format!("{}<5 characters>", normalize_text(base, id)).into()
         }
         ("managedFields", Value::Array(entries), _) => {
-            // The server sorts entries by time in seconds, so their order may vary.
+            // The server sorts managedFields entries by time in seconds, so their order may vary.
             let mut entries: Vec<Value> = entries.iter().map(|entry| normalize(entry.clone(), id)).collect();
             let order = |entry: &Value| {
                 ["operation", "manager", "subresource", "apiVersion"].map(|field| entry[field].to_string())
@@ -46,7 +46,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
     }
 }
 
-/// Replaces parts of a string that vary between runs.
+/// Replaces the parts of a string that vary between runs, such as UIDs and times.
 pub(crate) fn normalize_text(content: &str, id: &str) -> String {
     if content.parse::<jiff::Timestamp>().is_ok() && content.ends_with('Z') {
         return "<time>".to_owned();
@@ -60,7 +60,7 @@ pub(crate) fn normalize_text(content: &str, id: &str) -> String {
         .fold(content, |content, before| without_number(&content, before))
 }
 
-/// Removes the patched object from error messages of JSON and merge patches.
+/// Replaces the patched object in error messages of JSON patches and merge patches by a placeholder.
 fn without_document(content: &str) -> String {
     const BEFORE: &str = "patch: Invalid value: \"{";
     const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
@@ -80,7 +80,7 @@ fn without_document(content: &str) -> String {
     )
 }
 
-/// Removes the generated name of a pod's token volume.
+/// Replaces the generated suffix of a token volume name by a placeholder.
 fn without_token_volume(content: &str) -> String {
     const NAME: &str = "kube-api-access-";
     match content.split_once(NAME) {
@@ -91,7 +91,7 @@ fn without_token_volume(content: &str) -> String {
     }
 }
 
-/// Replaces every UID.
+/// Replaces every UID in a string by a placeholder.
 fn without_uids(content: &str) -> String {
     const LENGTH: usize = 36;
     let mut out = String::new();
@@ -119,7 +119,7 @@ fn is_uid(part: &str) -> bool {
             .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Replaces the number that follows `before`.
+/// Replaces the number that follows `before` by a placeholder.
 fn without_number(content: &str, before: &str) -> String {
     let Some(at) = content.find(before).map(|at| at + before.len()) else {
         return content.to_owned();

@@ -1,4 +1,4 @@
-//! The server that conversations are run against, and the objects to delete from it afterwards.
+//! The API server against which conversations are run, and the objects to delete from the server afterwards.
 
 use fake_apiserver::{Admission, ApiServer, Authorization, Running, ServerOptions, User};
 use http_body_util::BodyExt;
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 pub(crate) struct Server {
     client: kube::Client,
-    /// The id of the run: part of all object names, so that conversations do not conflict.
+    /// The id of the test run: part of all object names, so that conversations do not conflict.
     pub(crate) id: String,
-    /// Paths of the created objects, oldest first.
+    /// Paths of the objects that the conversation created, oldest first.
     created: Mutex<Vec<String>>,
     /// Keeps the fake server running during the conversation.
     _fake: Option<(ApiServer, Running)>,
@@ -51,7 +51,7 @@ impl Server {
         response
     }
 
-    /// Creates the namespace of the conversation and waits for its service account.
+    /// Creates the namespace of the conversation and waits for its service account `default`.
     pub(crate) async fn create_namespace(&self) {
         let body = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, self.id);
         let request = Request::post("/api/v1/namespaces").header("content-type", "application/json");
@@ -59,7 +59,7 @@ impl Server {
             .body(Body::from(body.into_bytes()))
             .expect("the request is well formed");
         drop(self.send(request).await.into_body().collect().await);
-        self.created(format!("/api/v1/namespaces/{}", self.id));
+        self.record_created(format!("/api/v1/namespaces/{}", self.id));
         let account = format!("/api/v1/namespaces/{}/serviceaccounts/default", self.id);
         loop {
             let request = Request::get(&account)
@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// Records the path of an object that a POST created.
-    pub(crate) fn created(&self, path: String) {
+    pub(crate) fn record_created(&self, path: String) {
         self.created.lock().push(path);
     }
 

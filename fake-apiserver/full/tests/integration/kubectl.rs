@@ -11,11 +11,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command of the session with its expected output.
+/// A command of the kubectl session, with its expected output.
 struct Step {
     command: &'static str,
     expected: Vec<&'static str>,
-    /// Outputs that differ from the usual one, each with the kubectl versions that print it.
+    /// Outputs that differ from the usual output, each with the kubectl versions that print it.
     others: Vec<(Vec<&'static str>, Vec<&'static str>)>,
 }
 
@@ -54,7 +54,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether a line matches a pattern, in which `*` matches anything.
+/// Whether an output line matches a pattern, in which `*` matches any text.
 fn matches(pattern: &str, line: &str) -> bool {
     let mut parts: VecDeque<&str> = pattern.split('*').collect();
     let first = parts.pop_front().unwrap_or_default();
@@ -73,7 +73,7 @@ fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A kubectl program with its own home folder.
+/// A kubectl program, run with a home folder of its own.
 struct Kubectl<'a> {
     program: &'a Path,
     home: &'a Path,
@@ -128,7 +128,7 @@ fn programs() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The commands whose output differs from the expected one.
+/// The commands of the kubectl session whose output differs from the expected output.
 fn failures(kubectl: &Kubectl<'_>) -> Vec<String> {
     let version = kubectl.version();
     let mut failures = Vec::new();

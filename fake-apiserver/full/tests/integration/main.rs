@@ -1,4 +1,4 @@
-//! Tests of the server with all plugins, through its API.
+//! Tests of the API server with all admission plugins, through its API.
 
 mod bounds;
 #[path = "../../../tests/integration/wire/client.rs"]
@@ -12,7 +12,7 @@ mod services;
 
 use fake_apiserver::extension::Extension;
 
-/// The extensions of the servers in these tests.
+/// The extensions of the API servers in these tests.
 fn extensions() -> Vec<Extension> {
     fake_apiserver_full::extensions()
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
-/// A protobuf message: its length-delimited fields by number. Fields of other types are ignored.
+/// A decoded protobuf message: its length-delimited fields by field number. Fields of other wire types are ignored.
 struct Message(BTreeMap<u64, Vec<Vec<u8>>>);
 
 impl Message {
@@ -48,7 +48,7 @@ impl Message {
         Self::read(&self.field_values(number).concat())
     }
 
-    /// The named values of a protobuf field, by name.
+    /// The entries of a protobuf field that holds named values, by name.
     fn named_values(&self, number: u64) -> BTreeMap<String, Self> {
         let entries = self.field_values(number).into_iter().map(Self::read);
         entries
@@ -110,7 +110,7 @@ async fn openapi_v2_contains_all_paths_and_schemas_of_v3() {
     for place in index["paths"].as_object().unwrap().values() {
         let document = wire.get(place["serverRelativeURL"].as_str().unwrap()).await.body;
         paths.extend(document["paths"].as_object().unwrap().keys().cloned());
-        // Documents of plain-text endpoints have no schemas.
+        // OpenAPI documents of plain-text endpoints have no schemas.
         let own = document["components"]["schemas"].as_object();
         schemas.extend(own.into_iter().flat_map(|own| own.keys().cloned()));
     }
@@ -223,7 +223,7 @@ async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
         .unwrap()
         .nested_message(8);
     let inline = patch.field_values(8).into_iter().map(|parameter| {
-        // The message types are ParametersItem, Parameter, NonBodyParameter and QueryParameterSubSchema.
+        // The nested message types are ParametersItem, Parameter, NonBodyParameter and QueryParameterSubSchema.
         Message::read(parameter)
             .nested_message(1)
             .nested_message(2)
@@ -249,7 +249,7 @@ async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "3.0.0");
     let schemas = document.nested_message(5).nested_message(1).named_values(1);
-    // The message types are SchemaOrReference and Schema.
+    // The nested message types are SchemaOrReference and Schema.
     let class = schemas["io.k8s.api.storage.v1.StorageClass"].nested_message(1);
     assert_eq!(class.field_values(23), [b"provisioner"]);
     let metadata = &class.nested_message(31).named_values(1)["metadata"];
@@ -310,7 +310,7 @@ async fn unsupported_media_types_return_an_empty_406() {
         let liked = "application/yaml, application/json;q=0.5";
         assert_eq!(fetch(&wire, path, liked).await.0, 200);
     }
-    // The index ignores the Accept header.
+    // The OpenAPI v3 index ignores the Accept header.
     assert_eq!(fetch(&wire, "/openapi/v3", "application/yaml").await.0, 200);
 }
 

@@ -19,7 +19,7 @@ const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// Maximum number of cached tokens with verified signatures.
 const KNOWN_MAX: usize = 1024;
 
-/// The content of a service account token: service account, bound object, audiences and lifetime.
+/// The content of a service account token: service account, bound object, audiences, and times of issue and expiry.
 pub(crate) struct Claim {
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -38,10 +38,10 @@ pub(crate) struct Bound {
     pub(crate) uid: String,
 }
 
-/// Keys and options for signing and verifying tokens.
+/// Keys and options for signing and verifying service account tokens.
 pub(super) struct Signatures {
     options: AccountTokens,
-    /// The signing key if the options contain none; generated on first use.
+    /// The signing key used if the options contain none; generated on first use.
     own: OnceLock<SigningKey>,
     /// Claims of verified tokens. Verification is slow, and a client sends the same token with all requests.
     known: Mutex<HashMap<Box<str>, Arc<Value>>>,
@@ -78,7 +78,7 @@ impl Signatures {
             "serviceaccount": {"name": claim.name, "uid": claim.uid},
         });
         if let Some(bound) = &claim.bound {
-            private[bound.kind.singular] = json!({"name": bound.name, "uid": bound.uid});
+            private[&*bound.kind.singular()] = json!({"name": bound.name, "uid": bound.uid});
         }
         self.key().sign(&json!({
             "aud": claim.audiences,
@@ -161,7 +161,7 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// The user of a service account, as authenticated by a token of the service account. For callers without a token.
+/// The user as whom a token of the service account authenticates, for callers that know the account but have no token.
 pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
     let user = User {
         groups: groups(namespace),
@@ -188,13 +188,14 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
         .iter()
         .filter_map(|plural| Catalogue::built_in().find_resource("", plural))
     {
-        let Some(bound) = private.get(kind.singular) else {
+        let singular = kind.singular();
+        let Some(bound) = private.get(&*singular) else {
             continue;
         };
         alive(kind, bound)?;
         // As in `ServiceAccountInfo` of kube-apiserver, a bound secret is not listed in the user info.
-        for part in ["name", "uid"].into_iter().filter(|_| kind.singular != "secret") {
-            let key = format!("authentication.kubernetes.io/{}-{part}", kind.singular);
+        for part in ["name", "uid"].into_iter().filter(|_| singular != "secret") {
+            let key = format!("authentication.kubernetes.io/{singular}-{part}");
             extra.insert(key, vec![bound[part].as_str()?.to_owned()]);
         }
     }

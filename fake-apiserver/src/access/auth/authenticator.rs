@@ -33,7 +33,7 @@ impl Authenticator {
         token
     }
 
-    /// Adds the tokens of a token file and returns their number.
+    /// Adds the tokens of a token file to the token table; returns their number.
     pub(crate) fn add_file(&self, text: &str) -> Result<usize, TokenFileError> {
         let found = token_file::parse(text)?;
         let count = found.len();
@@ -64,7 +64,7 @@ impl Authenticator {
         Some(found.map(|found| found.user).ok_or_else(Status::unauthorized))
     }
 
-    /// The user of a token, if the token is valid for at least one of the audiences.
+    /// The user of a bearer token, if the token is valid for at least one of the audiences.
     pub(crate) fn authenticate_token(
         &self,
         token: &str,

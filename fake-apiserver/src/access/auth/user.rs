@@ -28,7 +28,7 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Reads an object from the store. Passed as a parameter because some callers already hold the store lock.
+/// Reads an object from the store by kind and key. A parameter, because some callers already hold the store lock.
 pub(crate) type Lookup<'a> = dyn Fn(&Kind, &str) -> Option<Arc<Object>> + 'a;
 
 /// The user that a valid token identifies.

@@ -79,7 +79,7 @@ impl Authorizer {
     }
 
     fn current_policy(&self, sources: impl FnOnce() -> Sources) -> Arc<Policy> {
-        // The counter is read before the objects, so that a concurrent change makes the new policy outdated.
+        // The change counter is read before the roles and bindings, so that a concurrent change makes the new policy outdated.
         let changes = self.changes.load(Ordering::Acquire);
         {
             let known = self.policy.read();

@@ -13,11 +13,11 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     serde_json::from_str(include_str!("defaults.json")).expect("a test reads defaults.json")
 });
 
-/// Name prefix of the role of a controller; the rest is the name of the controller's service account.
+/// Name prefix of the role of a controller, before the name of the controller's service account.
 const CONTROLLER: &str = "system:controller:";
-/// Name prefix of a role whose rules are aggregated; the rest is the name of the aggregated role.
+/// Name prefix of a role whose rules are aggregated, before the name of the aggregated role.
 const AGGREGATE: &str = "system:aggregate-to-";
-/// The aggregated roles, each with the role that in turn aggregates its rules.
+/// The aggregated ClusterRoles, each with the ClusterRole that in turn aggregates its rules.
 const AGGREGATED: [(&str, Option<&str>); 3] =
     [("admin", None), ("edit", Some("admin")), ("view", Some("edit"))];
 
@@ -27,7 +27,7 @@ struct Defaults {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
     /// Subjects of each ClusterRoleBinding, by the name of the ClusterRole.
     cluster_role_bindings: BTreeMap<String, Vec<Subject>>,
-    /// Rules by namespace and role name.
+    /// The rules of each default Role, by namespace and role name.
     roles: BTreeMap<String, BTreeMap<String, Vec<Rule>>>,
     role_bindings: BTreeMap<String, BTreeMap<String, Binding>>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct DefaultObject {
     pub(crate) name: &'static str,
     /// The role into which this role's rules are aggregated (label `aggregate-to-…`).
     pub(crate) member_of: Option<&'static str>,
-    /// The object without metadata.
+    /// The default role or binding without metadata.
     pub(crate) content: Value,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     of_cluster.chain(of_controllers).chain(of_namespaces)
 }
 
-/// Namespace, name and value of each entry in a map by namespace and name.
+/// Flattens a map by namespace and name: returns namespace, name and value of each entry.
 fn flatten<T>(
     spaces: &'static BTreeMap<String, BTreeMap<String, T>>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static T)> {

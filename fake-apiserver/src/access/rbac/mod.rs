@@ -37,15 +37,15 @@ pub struct Attributes<'a> {
 pub enum ResourceOrPath<'a> {
     /// An API resource. An empty field means that the request has no such attribute.
     Resource {
-        /// API group; also empty for the core group.
+        /// API group of the resource; empty for the core group.
         group: &'a str,
         /// Plural resource name, such as `pods`.
         resource: &'a str,
-        /// Subresource, such as `status`; empty for the object itself.
+        /// Subresource, such as `status`; empty for the main resource.
         subresource: &'a str,
         /// Namespace; empty for cluster-wide requests.
         namespace: &'a str,
-        /// Object name; empty for collections.
+        /// Object name; empty for requests for a collection.
         name: &'a str,
     },
     /// A path that is no API resource, such as `/healthz`.
@@ -79,7 +79,7 @@ pub(crate) struct Policy {
 }
 
 struct Binding {
-    /// The binding as quoted in `Decision::reason`.
+    /// The role binding as quoted in `Decision::reason`.
     title: String,
     subjects: Vec<Subject>,
     /// The rules of the bound role, or the error that the role does not exist.
@@ -89,7 +89,7 @@ struct Binding {
 struct Subject {
     kind: SubjectKind,
     name: String,
-    /// The subject as quoted in `Decision::reason`.
+    /// The user, group or service account as quoted in `Decision::reason`.
     title: String,
 }
 
@@ -99,7 +99,7 @@ enum SubjectKind {
     Group,
 }
 
-/// The objects from which a policy is compiled.
+/// The roles and bindings from which a policy is compiled.
 pub(crate) struct Sources {
     pub(crate) cluster_roles: Objects,
     pub(crate) cluster_role_bindings: Objects,
@@ -107,7 +107,7 @@ pub(crate) struct Sources {
     pub(crate) role_bindings: Objects,
 }
 
-/// Whether objects of this kind are roles or bindings.
+/// Whether objects of this kind are RBAC roles or role bindings.
 pub(crate) fn is_role_or_binding(kind: &Kind) -> bool {
     kind.grants.is_some()
 }
@@ -185,7 +185,7 @@ impl Policy {
         }
     }
 
-    /// All rules of a user in a namespace, and errors for missing roles.
+    /// All RBAC rules that apply to a user in a namespace, and errors for missing roles.
     pub(crate) fn rules_for<'a>(
         &'a self,
         user: &'a User,
@@ -201,7 +201,7 @@ impl Policy {
         (found, failure_text(&failures))
     }
 
-    /// The bindings of a user in a namespace, ClusterRoleBindings first.
+    /// The role bindings that apply to a user in a namespace, ClusterRoleBindings first.
     fn bindings<'a>(
         &'a self,
         user: &'a User,

@@ -19,12 +19,7 @@ pub(crate) struct PolicyRule {
 impl PolicyRule {
     /// The `rules` of a Role or ClusterRole.
     pub(crate) fn all_of(role: &Value) -> Vec<Self> {
-        role["rules"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(Self::read)
-            .collect()
+        json::list(&role["rules"]).iter().map(Self::read).collect()
     }
 
     /// The two rules that together allow all requests.
@@ -55,7 +50,7 @@ impl PolicyRule {
         }
     }
 
-    /// The rule as a `PolicyRule` of the API, in JSON.
+    /// The RBAC rule as a `PolicyRule` of the API, in JSON.
     pub(crate) fn to_value(&self) -> Value {
         let mut out = Map::new();
         for (field, list) in [
@@ -95,7 +90,7 @@ impl PolicyRule {
         }
     }
 
-    /// Whether this rule allows everything that the other rule allows.
+    /// Whether this RBAC rule allows everything that the rule `other` allows.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let resources = |own: &Self, other: &Self| {
             other.resources.iter().all(|wanted| {
@@ -137,7 +132,7 @@ fn is_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
     }
 }
 
-/// Whether a path equals the pattern or, if the pattern ends with a star, starts with the pattern.
+/// Whether an RBAC path pattern matches a path: the path equals the pattern or starts with the part before a final star.
 pub(crate) fn is_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(_) => path.starts_with(pattern.trim_end_matches('*')),

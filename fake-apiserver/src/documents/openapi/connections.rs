@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 /// `log` is the only connect subresource whose response is plain text instead of an upgraded connection.
 const LOG: &str = "log";
 
-/// Methods and query parameters of a connect subresource.
+/// HTTP methods and query parameters of a connect subresource.
 struct Connection {
     methods: &'static [&'static str],
     options: &'static [&'static str],
@@ -21,7 +21,7 @@ struct Connection {
     goes_on: bool,
 }
 
-/// Methods and parameters of the connect subresource with this name.
+/// HTTP methods and query parameters of the connect subresource `name`.
 fn connection(name: &str) -> Connection {
     let stream = |options| Connection {
         methods: &["get", "post"],

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// The types that `x-kubernetes-int-or-string` permits.
 const EITHER: [&str; 2] = ["integer", "string"];
 
-/// The schema of an object; `metadata` is a reference to the ObjectMeta schema.
+/// The OpenAPI schema of a custom resource; `metadata` is a reference to the ObjectMeta schema.
 pub(super) fn object(
     kind: &Kind,
     defined: &CustomResourceVersion,
@@ -29,7 +29,7 @@ pub(super) fn object(
             remove_unsupported_keywords(&mut schema);
         }
         complete_embedded_resources(&mut schema, metadata, is_second);
-        let properties = member(&mut schema, "properties");
+        let properties = json::member(&mut schema, "properties");
         properties.insert("metadata".to_owned(), metadata.clone());
         properties.extend(type_meta());
     }
@@ -37,7 +37,7 @@ pub(super) fn object(
     schema
 }
 
-/// The schema of a list; `items` and `metadata` are references to the schemas of an item and of ListMeta.
+/// The OpenAPI schema of a custom resource list; `items` and `metadata` are references to the schemas of an item and of ListMeta.
 pub(super) fn list(kind: &Kind, defined: &CustomResourceVersion, items: &Value, metadata: &Value) -> Value {
     let mut properties = type_meta();
     let of_kind = format!("The objects of kind {}.", kind.kind);
@@ -56,7 +56,7 @@ pub(super) fn list(kind: &Kind, defined: &CustomResourceVersion, items: &Value, 
     schema
 }
 
-/// Adds the extensions for group, version and kind, and for selectable fields.
+/// Adds the OpenAPI extensions for group, version and kind, and for selectable fields.
 fn add_extensions(schema: &mut Value, kind: &Kind, name: &str, defined: &CustomResourceVersion) {
     schema["x-kubernetes-group-version-kind"] =
         json!([{"group": kind.group, "version": kind.version, "kind": name}]);
@@ -74,24 +74,18 @@ fn type_meta() -> Map<String, Value> {
     properties.into_iter().collect()
 }
 
-/// The member with this name as a map. A missing member, or a member of another type, is replaced by an empty map.
-fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
-    if !schema[name].is_object() {
-        schema[name] = json!({});
-    }
-    schema[name].as_object_mut().expect("it is an object now")
-}
-
 /// Visits a schema and its nested schemas, but not those in `allOf`, `anyOf`, `oneOf` and `not`.
-fn visit(schema: &mut Value, change: &impl Fn(&mut Value)) {
+fn visit_schemas(schema: &mut Value, change: &impl Fn(&mut Value)) {
     change(schema);
     for name in ["items", "additionalProperties"] {
         if let Some(inner) = schema.get_mut(name).filter(|inner| inner.is_object()) {
-            visit(inner, change);
+            visit_schemas(inner, change);
         }
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.values_mut().for_each(|inner| visit(inner, change));
+        properties
+            .values_mut()
+            .for_each(|inner| visit_schemas(inner, change));
     }
 }
 
@@ -101,7 +95,7 @@ fn has_flag(schema: &Value, flag: &str) -> bool {
 
 /// Expands `x-kubernetes-int-or-string` to `anyOf: [integer, string]`.
 fn expand_int_or_string(schema: &mut Value) {
-    visit(schema, &|schema| {
+    visit_schemas(schema, &|schema| {
         let types: Value = EITHER.iter().map(|of| json!({"type": of})).collect();
         let says = |schema: &Value| schema["anyOf"] == types;
         if !has_flag(schema, "x-kubernetes-int-or-string")
@@ -122,7 +116,7 @@ fn expand_int_or_string(schema: &mut Value) {
 
 /// Removes keywords that OpenAPI v2 or OpenAPI v2 clients do not support.
 fn remove_unsupported_keywords(schema: &mut Value) {
-    visit(schema, &|schema| {
+    visit_schemas(schema, &|schema| {
         let is_open = has_flag(schema, "x-kubernetes-preserve-unknown-fields");
         let is_nullable = has_flag(schema, "nullable");
         let Some(members) = schema.as_object_mut() else {
@@ -144,7 +138,7 @@ fn remove_unsupported_keywords(schema: &mut Value) {
     });
 }
 
-/// Removes nullable properties from `required`: v2 clients treat null as absent.
+/// Removes nullable properties from `required`: clients of OpenAPI v2 treat null as absent.
 fn require_no_null(members: &mut Map<String, Value>) {
     let mut required: Vec<Value> = json::list(members.get("required").unwrap_or(&Value::Null)).to_vec();
     let properties = members.get("properties");
@@ -167,12 +161,12 @@ fn require_no_null(members: &mut Map<String, Value>) {
 
 /// Adds `apiVersion`, `kind` and `metadata` to embedded resources.
 fn complete_embedded_resources(schema: &mut Value, metadata: &Value, is_second: bool) {
-    visit(schema, &|schema| {
+    visit_schemas(schema, &|schema| {
         let is_open = is_second && has_flag(schema, "x-kubernetes-preserve-unknown-fields");
         if is_open || !has_flag(schema, "x-kubernetes-embedded-resource") {
             return;
         }
-        let properties = member(schema, "properties");
+        let properties = json::member(schema, "properties");
         properties.extend(type_meta());
         properties.insert("metadata".to_owned(), metadata.clone());
         let mut required = json::list(&schema["required"]).to_vec();

@@ -30,10 +30,10 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// document of a CustomResourceDefinition some kilobytes.
 const CACHE_MAX: usize = 1024;
 
-/// The most recently built documents.
+/// The most recently built OpenAPI documents.
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
-/// Cached documents, newest first.
+/// Cached OpenAPI documents, newest first.
 type Cache = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
 /// Cache key: OpenAPI version, release, path of the document, and the resources in the document.
@@ -75,7 +75,7 @@ impl OpenApiDocument {
         }
     }
 
-    /// The document in protobuf, encoded on first use.
+    /// The OpenAPI document in protobuf, encoded on first use.
     pub(crate) fn protobuf(&self, encode: fn(&Value) -> Vec<u8>) -> Bytes {
         let made = self.protobuf.get_or_init(|| {
             let value = serde_json::from_slice(&self.json).unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     group_paths
 }
 
-/// The OpenAPI v3 document at a path of the index.
+/// The OpenAPI v3 document at a path of the OpenAPI v3 index.
 pub(crate) fn v3_document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     group_paths(api).iter().any(|known| known == group_path).then(|| {
         let kinds = kinds(group_path, api);
@@ -146,7 +146,7 @@ fn kinds<'a>(group_path: &str, api: &'a Api) -> Vec<&'a Kind> {
     })
 }
 
-/// Returns the cached document, or builds and caches a new one.
+/// Returns the cached OpenAPI document, or builds and caches a new one.
 fn cached(
     form: OpenApiVersion,
     group_path: &str,
@@ -167,7 +167,7 @@ fn cached(
     if let Some(found) = find(&CACHE.lock()) {
         return found;
     }
-    // Concurrent requests may build the same document; the first finished one is cached.
+    // Concurrent requests may build the same OpenAPI document; the first finished one is cached.
     let made = Arc::new(OpenApiDocument::new(&make()));
     let mut cache = CACHE.lock();
     if let Some(found) = find(&cache) {
@@ -187,12 +187,7 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
                 .then(|| paths::resource_list_path(group_path, first.group, first.version, &mut schemas));
             let of_kinds = kinds.iter();
             let of_kinds = of_kinds.flat_map(|kind| paths::resource_paths(group_path, kind, &mut schemas));
-            resource_list
-                .into_iter()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .chain(of_kinds)
-                .collect()
+            resource_list.into_iter().chain(of_kinds).collect()
         }
         None => [root_document_path(group_path, &mut schemas)]
             .into_iter()
@@ -201,7 +196,7 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
     let mut components = json!({"securitySchemes": {"BearerToken": {
         "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
     }}});
-    let schemas = schemas.finish();
+    let schemas = schemas.into_schemas();
     if !schemas.is_empty() {
         components["schemas"] = schemas.into();
     }

@@ -9,7 +9,7 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// What an OpenAPI operation does: its verb, HTTP method, parameters and bodies.
+/// What an OpenAPI operation does: its Kubernetes verb, HTTP method, parameters and bodies.
 pub(super) struct Action {
     /// The verb in discovery documents, such as `deletecollection`.
     pub(super) verb: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Action {
     codes: &'static [(&'static str, &'static str)],
 }
 
-/// The type of a request or response body.
+/// The type of a request or response body of an API operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     None,
@@ -137,7 +137,7 @@ pub(super) struct Operand<'a> {
     pub(super) kind: &'a Kind,
     /// Group, version and kind of the request and response bodies.
     pub(super) body: (&'a str, &'a str, &'a str),
-    /// The suffix of operation IDs, such as `NamespacedPod`.
+    /// The suffix of operation IDs for this resource, such as `NamespacedPod`.
     pub(super) name: String,
     /// Name of the subresource; `None` for the resource itself.
     pub(super) part: Option<&'a str>,
@@ -188,7 +188,7 @@ fn description(operand: &Operand<'_>, action: &Action) -> String {
 
 fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
     let returned = content(action.returns, operand, schemas);
-    let mut medias = medias(operand.kind);
+    let mut medias = object_media_types(operand.kind);
     if matches!(action.returns, Content::List | Content::Event) && operand.kind.defined().is_none() {
         // A watch streams JSON or protobuf, never YAML. The OpenAPI document of custom resources lists no streaming media types.
         let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
@@ -198,7 +198,7 @@ fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> M
     build_responses(action.codes, &medias, &returned)
 }
 
-/// The responses: one of the success codes, with a body of the given schema and media types, or 401.
+/// The responses of an operation: one of the success codes, with a body of the given schema and media types, or 401.
 pub(super) fn build_responses(
     codes: &[(&str, &str)],
     medias: &[impl AsRef<str>],
@@ -214,14 +214,14 @@ pub(super) fn build_responses(
     responses
 }
 
-/// The `content` of a body: the schema under each media type.
+/// The `content` of an OpenAPI body: the schema under each media type.
 fn content_by_media_type(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     let medias = medias.iter().map(|media| media.as_ref().to_owned());
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
 /// The media types in which clients can send and receive an object.
-fn medias(kind: &Kind) -> Vec<String> {
+fn object_media_types(kind: &Kind) -> Vec<String> {
     let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
     if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {
         medias.push(protobuf::MEDIA.to_owned());

@@ -111,7 +111,7 @@ fn subresource_path(
     (format!("{object}/{}", part.name), item)
 }
 
-/// The path item of a resource or subresource. Parameters common to all operations are listed once, on the path item.
+/// The OpenAPI path item of a resource or subresource. Parameters common to all operations are listed once, on the path item.
 fn path_item(
     operand: &Operand<'_>,
     actions: &[Action],
@@ -147,7 +147,7 @@ fn path_item(
     item.into()
 }
 
-/// The parameters that every one of the operations has.
+/// The OpenAPI parameters that all of the operations have.
 fn common_parameters(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
@@ -167,7 +167,7 @@ pub(super) struct DiscoveryPath<'a> {
     pub(super) answer: ResponseSchema<'a>,
 }
 
-/// The schema of the response.
+/// The schema of the response with a discovery document.
 pub(super) enum ResponseSchema<'a> {
     /// The schema of this kind in meta/v1, such as `APIGroupList`.
     Kind(&'a str),
@@ -196,7 +196,7 @@ pub(super) fn discovery_path(discovery: &DiscoveryPath<'_>, schemas: &mut Schema
     (discovery.path.clone(), json!({ "get": operation }))
 }
 
-/// The path that lists the resources of a group version.
+/// The OpenAPI path that lists the resources of a group version.
 pub(super) fn resource_list_path(
     group_path: &str,
     group: &str,
@@ -214,7 +214,7 @@ pub(super) fn resource_list_path(
     discovery_path(&discovery, schemas)
 }
 
-/// The path that lists the versions of a group.
+/// The OpenAPI path that lists the versions of a group.
 pub(super) fn version_list_path(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
     let discovery = DiscoveryPath {

@@ -6,6 +6,7 @@
 use super::facts::{self, OpenApiProperties};
 use super::{custom, texts};
 use crate::kinds::{CustomResourceVersion, Kind};
+use crate::machinery::versions::group_version;
 use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -91,12 +92,7 @@ impl Schemas {
 
     /// A reference to the schema of a kind. Adds the schema if the document does not contain it yet.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
-        let api_version = if group.is_empty() {
-            version.to_owned()
-        } else {
-            format!("{group}/{version}")
-        };
-        let Some(of) = Type::find(&api_version, kind) else {
+        let Some(of) = Type::find(&group_version(group, version), kind) else {
             return json!({"type": "object"});
         };
         self.add(of);
@@ -160,7 +156,7 @@ impl Schemas {
     }
 
     /// All schemas that the document refers to, by name.
-    pub(super) fn finish(self) -> Map<String, Value> {
+    pub(super) fn into_schemas(self) -> Map<String, Value> {
         self.found.into_iter().collect()
     }
 
@@ -169,7 +165,7 @@ impl Schemas {
         if self.found.contains_key(&name) {
             return;
         }
-        // Registered before its fields are converted, because types can be recursive.
+        // The type is registered before its fields are converted, because types can be recursive.
         self.found.insert(name.clone(), Value::Null);
         if of.either {
             self.found.insert(name, json!({"description": texts::EITHER}));
@@ -226,7 +222,7 @@ impl Schemas {
         let is_pointer = matches!(field.presence, Presence::Set | Presence::Nullable);
         if let Some(default) = facts.default {
             schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| default.into());
-        } else if always || (!is_pointer && field.form.element().is_none() && is_struct(&field.form)) {
+        } else if always || (!is_pointer && matches!(field.form, ValueType::Struct(_))) {
             add_zero_default(&field.form, &mut schema);
         }
         if let Some(values) = &facts.values {
@@ -266,9 +262,9 @@ impl Schemas {
                     "description": texts::INT_OR_STRING,
                 })
             }),
-            ValueType::Time => self.add_named_schema(&format!("{META}.Time"), || instant(texts::TIME)),
+            ValueType::Time => self.add_named_schema(&format!("{META}.Time"), || time_schema(texts::TIME)),
             ValueType::MicroTime => {
-                self.add_named_schema(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME))
+                self.add_named_schema(&format!("{META}.MicroTime"), || time_schema(texts::MICRO_TIME))
             }
             ValueType::Struct(id) => {
                 self.add(id.get());
@@ -288,7 +284,7 @@ impl Schemas {
     }
 }
 
-/// Adds the extensions for strategic merge patch: patch strategy and merge key.
+/// Adds the OpenAPI extensions for strategic merge patch: patch strategy and merge key.
 fn add_patch_strategy(schema: &mut Value, field: &Field, facts: &OpenApiProperties) {
     let strategy = field.strategy;
     if let Some(patch) = facts.patch.or(strategy.merge.then_some("merge")) {
@@ -299,7 +295,7 @@ fn add_patch_strategy(schema: &mut Value, field: &Field, facts: &OpenApiProperti
     }
 }
 
-/// Adds the extensions for server-side apply: list type or map type.
+/// Adds the OpenAPI extensions for server-side apply: list type or map type.
 fn add_list_or_map_type(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {
@@ -331,10 +327,6 @@ fn add_zero_default(form: &ValueType, schema: &mut Value) {
     };
 }
 
-fn is_struct(form: &ValueType) -> bool {
-    matches!(form, ValueType::Struct(_))
-}
-
 /// Adds the enum to the schema, or to the schema of its items or values.
 fn enumerate(schema: &mut Value, values: &[String]) {
     for of in ["items", "additionalProperties"] {
@@ -362,7 +354,7 @@ fn union(members: &[&str], by: Option<&str>) -> Value {
     json!([union])
 }
 
-fn instant(text: &str) -> Value {
+fn time_schema(text: &str) -> Value {
     json!({"type": "string", "format": "date-time", "description": text})
 }
 

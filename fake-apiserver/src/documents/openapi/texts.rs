@@ -18,7 +18,7 @@ pub(super) const WATCH_EVENT: &str = "One event of a watch.";
 pub(super) const WATCH_EVENT_TYPE: &str = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.";
 pub(super) const WATCH_EVENT_OBJECT: &str =
     "The object after the change, or before it was deleted; a Status for an error.";
-/// Descriptions in custom resources. Some clients check how these texts start.
+/// Descriptions of fields in custom resources. Some clients check how these descriptions start.
 pub(super) const API_VERSION: &str = "APIVersion defines the schema of the object: API group and version.";
 pub(super) const KIND: &str = "Kind is the type of the object.";
 pub(super) const METADATA: &str =

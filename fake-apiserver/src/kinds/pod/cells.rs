@@ -17,7 +17,7 @@ pub(super) fn ready(pod: &Value) -> Value {
     format!("{}/{all}", seen.ready).into()
 }
 
-/// The RESTARTS cell: the number of restarts, and the age of the last one.
+/// The RESTARTS cell: the number of container restarts, and the age of the last restart.
 pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
     let Restarts { times, last } = ContainerSummary::of(pod).restarts;
     match last {
@@ -37,7 +37,7 @@ pub(super) fn status(pod: &Value) -> Value {
     }
 }
 
-/// The values of the cells, collected from the container statuses of a pod.
+/// What the READY, RESTARTS and STATUS cells show, collected from the container statuses of a pod.
 #[derive(Default)]
 struct ContainerSummary<'a> {
     ready: usize,
@@ -45,7 +45,7 @@ struct ContainerSummary<'a> {
     status: String,
 }
 
-/// The number of restarts, and the time of the last one.
+/// The number of container restarts, and the time of the last restart.
 #[derive(Default)]
 struct Restarts<'a> {
     times: i64,
@@ -56,7 +56,7 @@ impl<'a> Restarts<'a> {
     fn count(&mut self, status: &'a Value) {
         self.times += status["restartCount"].as_i64().unwrap_or_default();
         let last = status["lastState"]["terminated"]["finishedAt"].as_str();
-        // RFC 3339 timestamps of one format compare like the times.
+        // RFC 3339 timestamps in one format sort as text in the order of their times.
         self.last = self.last.max(last);
     }
 }
@@ -74,7 +74,7 @@ impl<'a> ContainerSummary<'a> {
         seen
     }
 
-    /// Evaluates the init containers. Returns whether an init container has not completed.
+    /// Counts ready sidecars and restarts of init containers. Returns whether an init container has not completed.
     fn look_at_init_containers(&mut self, pod: &'a Value) -> bool {
         let containers = json::list(&pod["spec"]["initContainers"]);
         let mut of_sidecars = Restarts::default();

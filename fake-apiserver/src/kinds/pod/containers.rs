@@ -21,7 +21,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     all.collect()
 }
 
-/// Validates containers and init containers. `volumes` are the volumes that they can mount.
+/// Validates containers and init containers. `volumes` are the volumes that the containers can mount.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &MountableVolumes<'_>, e
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
-        common(container, &at, volumes, errors);
+        validate_common_fields(container, &at, volumes, errors);
         let name = string(container, "name");
         if !seen.insert(name) {
             errors.duplicate(format!("{at}.name"), name);
@@ -41,7 +41,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &MountableVolumes<'_>, e
     let list_at = format!("{at}.initContainers");
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{list_at}[{i}]");
-        common(container, &at, volumes, errors);
+        validate_common_fields(container, &at, volumes, errors);
         let name = string(container, "name");
         let is_known = seen.contains(name);
         if !name.is_empty() {
@@ -105,7 +105,12 @@ pub(super) fn validate_images(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
+fn validate_common_fields(
+    container: &Value,
+    at: &str,
+    volumes: &MountableVolumes<'_>,
+    errors: &mut ErrorList,
+) {
     let name = string(container, "name");
     errors.require_valid(&format!("{at}.name"), name, names::dns_label);
     if string(container, "image").is_empty() {
@@ -245,7 +250,7 @@ fn devices(container: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: 
     }
 }
 
-/// The names and the paths in a list of mounts or devices. Of entries with the same name, only the path of the last one is returned.
+/// The names and paths in a list of mounts or devices. If several entries have the same name, only the path of the last one is returned.
 fn names_and_paths<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let by_name = list.iter().map(|one| (string(one, "name"), string(one, path)));
     let by_name: HashMap<&str, &str> = by_name.collect();

@@ -93,16 +93,16 @@ fn field_reference(reference: &mut Value) {
     json::default_member(reference, "apiVersion", "v1");
 }
 
-/// Sets a field to a number if it is unset or zero.
+/// Sets the field `name` to `value` if the field is unset or zero.
 fn default_number(object: &mut Value, name: &str, value: i64) {
     if object[name].is_null() || object[name] == 0 {
         object[name] = value.into();
     }
 }
 
-/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest. For references that cannot be
-/// parsed it is `IfNotPresent`, as in kube-apiserver. Parses without a regular expression, because compiling that of the reference grammar
-/// takes longer than a server start.
+/// The default `imagePullPolicy` of an image: `Always` if the image has the tag `latest`, or neither tag nor digest. For references that
+/// cannot be parsed: `IfNotPresent`, as in kube-apiserver. Does not use a regular expression, because compiling the one of the reference
+/// grammar takes longer than a server start.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     let path = image.rfind('/').map_or(0, |slash| slash + 1);
     let name = match image[path..].split_once(':') {

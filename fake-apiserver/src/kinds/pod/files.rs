@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// Validates the list of keys that a source projects as files.
+/// Validates `defaultMode` and `items` of a volume source that projects keys of a Secret or ConfigMap as files.
 pub(super) fn keys(source: &Value, at: &str, errors: &mut ErrorList) {
     mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
     items(source, at, errors);
@@ -14,12 +14,12 @@ pub(super) fn keys(source: &Value, at: &str, errors: &mut ErrorList) {
 
 fn items(source: &Value, at: &str, errors: &mut ErrorList) {
     for (i, one) in list(&source["items"]).iter().enumerate() {
-        item(one, &format!("{at}.items[{i}]"), errors);
+        validate_key_file(one, &format!("{at}.items[{i}]"), errors);
     }
 }
 
-/// Validates a key that is projected as a file.
-pub(super) fn item(item: &Value, at: &str, errors: &mut ErrorList) {
+/// Validates one entry of `items`: a key of a Secret or ConfigMap that is projected as a file.
+pub(super) fn validate_key_file(item: &Value, at: &str, errors: &mut ErrorList) {
     for part in ["key", "path"] {
         if string(item, part).is_empty() {
             errors.required(format!("{at}.{part}"), "");

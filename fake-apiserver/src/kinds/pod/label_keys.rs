@@ -4,10 +4,10 @@
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// Each field, with the operator of the requirements that it adds to the label selector.
+/// Both fields with label keys, each with the operator of the requirements that the field adds to the label selector.
 const KEYS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
 
-/// Adds requirements to the label selectors of a new pod. A term without label selector matches no pod and is not changed.
+/// Adds `matchLabelKeys` and `mismatchLabelKeys` of a new pod to label selectors. A term without label selector matches no pod, so skips it.
 pub(super) fn merge_label_keys(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else {
         return;

@@ -36,7 +36,6 @@ pub(super) static POD: ResourceDefinition = ResourceDefinition {
     kind: "Pod",
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "pods",
-    singular: "pod",
     short_names: &["po"],
     categories: &["all"],
     status: true,
@@ -182,7 +181,7 @@ fn container_default(container: &mut Value) {
     }
 }
 
-/// Sets unset requests to the limits; in pods only, not in pod templates.
+/// Sets unset requests of a container to its limits. Called for pods only, not for pod templates.
 fn default_requests_to_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = json::member(&mut container["resources"], "requests");
@@ -213,7 +212,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, requested: Option<i64>) -> Op
     }
     let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
     match requested.unwrap_or(default) {
-        // Old clients may have stored a negative value; it has the effect of 1 second.
+        // A negative grace period, which old clients may have stored, has the effect of 1 second.
         ..0 => Some(1),
         seconds => Some(seconds),
     }

@@ -64,7 +64,7 @@ fn pod_term(term: &Value, at: &str, errors: &mut ErrorList) {
     errors.invalid_all(&field, key, names::qualified_name(key));
 }
 
-/// Validates `matchLabelKeys` and `mismatchLabelKeys` next to a label selector.
+/// Validates `matchLabelKeys` and `mismatchLabelKeys` of an affinity term or topology spread constraint: they require a `labelSelector`.
 fn label_keys(term: &Value, at: &str, errors: &mut ErrorList) {
     let selector = &term["labelSelector"];
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
@@ -79,7 +79,7 @@ fn label_keys(term: &Value, at: &str, errors: &mut ErrorList) {
         }
     }
     let matched = json::texts(&term["matchLabelKeys"]);
-    let mut selected: Vec<&str> = json::pairs(&selector["matchLabels"])
+    let mut selected: Vec<&str> = json::string_members(&selector["matchLabels"])
         .map(|(key, _)| key)
         .collect();
     for expression in list(&selector["matchExpressions"]) {

@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 /// The resources that determine the QoS class.
 const RESOURCES: [&str; 2] = ["cpu", "memory"];
 
-/// The sums of requests and of limits, by resource.
+/// The sums of requests and of limits over all containers, by resource.
 #[derive(Default)]
 struct Sums {
     requests: [Option<Quantity>; 2],
     limits: [Option<Quantity>; 2],
-    /// Whether every container has a limit for both resources.
+    /// Whether every container has limits for both CPU and memory.
     is_limited: bool,
 }
 
@@ -26,7 +26,7 @@ impl Sums {
     }
 }
 
-/// Adds a quantity. Returns false if the quantity is unset or not above zero.
+/// Adds a quantity to a sum. Returns false if the quantity is unset or not above zero.
 fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
     let amount = amount.as_str().and_then(|text| text.parse::<Quantity>().ok());
     let Some(amount) = amount.filter(|amount| !amount.is_zero() && !amount.is_negative()) else {

@@ -10,28 +10,28 @@ use serde_json::Value;
 
 /// Validates `resources` of a container.
 pub(super) fn of_container(container: &Value, at: &str, errors: &mut ErrorList) {
-    amounts(&container["resources"], at, errors);
+    validate_requirements(&container["resources"], at, errors);
 }
 
 /// Validates the pod overhead of a pod or RuntimeClass.
 pub fn overhead(overhead: &Value, at: &str, errors: &mut ErrorList) {
     let limits = serde_json::json!({"limits": overhead});
-    amounts(&limits, at, errors);
+    validate_requirements(&limits, at, errors);
 }
 
-fn read(text: &str) -> Option<Quantity> {
+fn parse_quantity(text: &str) -> Option<Quantity> {
     text.parse().ok()
 }
 
-/// Validates limits and requests.
-fn amounts(resources: &Value, at: &str, errors: &mut ErrorList) {
+/// Validates the `limits` and `requests` of a container.
+fn validate_requirements(resources: &Value, at: &str, errors: &mut ErrorList) {
     let limits = &resources["limits"];
-    for (name, amount) in json::pairs(limits) {
+    for (name, amount) in json::string_members(limits) {
         let field = format!("{at}.limits[{name}]");
         resource_names::of_container(name, &field, errors);
         quantity(name, amount, &field, errors);
     }
-    for (name, amount) in json::pairs(&resources["requests"]) {
+    for (name, amount) in json::string_members(&resources["requests"]) {
         let field = format!("{at}.requests[{name}]");
         resource_names::of_container(name, &field, errors);
         quantity(name, amount, &field, errors);
@@ -39,7 +39,7 @@ fn amounts(resources: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a request: it must not exceed its limit, and must equal the limit for resources that cannot be overcommitted.
+/// Validates a request: it must not exceed the limit, and must equal the limit for resources that cannot be overcommitted.
 fn validate_request(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
@@ -49,7 +49,7 @@ fn validate_request(name: &str, amount: &str, limit: Option<&str>, at: &str, err
         }
         return;
     };
-    let (requested, allowed) = (read(amount), read(limit));
+    let (requested, allowed) = (parse_quantity(amount), parse_quantity(limit));
     if requested != allowed && !resource_names::is_overcommitted(name) {
         errors.invalid(
             field,

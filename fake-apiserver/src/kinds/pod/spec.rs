@@ -2,17 +2,17 @@
 
 use super::{containers, placement, resources, volumes};
 use crate::machinery::error_list::ErrorList;
-use crate::machinery::json::string;
+use crate::machinery::json::{list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
 
-/// Validation for both create and update.
+/// Validates a pod, for both create and update.
 pub(super) fn validate(pod: &Value, errors: &mut ErrorList) {
     spec(&pod["spec"], metadata::text(pod, "name"), "spec", errors);
     containers::validate_images(&pod["spec"], errors);
 }
 
-/// Validation of a new pod, in addition to `validate`.
+/// Validates a new pod by the rules that apply to create only, in addition to `validate`.
 pub(super) fn validate_create(pod: &Value, errors: &mut ErrorList) {
     let spec = &pod["spec"];
     let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
@@ -35,12 +35,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, errors: &mut Err
     policies(spec, at, errors);
     metadata::validate_labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), errors);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), errors);
-    for (i, gate) in spec["readinessGates"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    for (i, gate) in list(&spec["readinessGates"]).iter().enumerate() {
         let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
         errors.invalid_all(&field, kind, names::qualified_name(kind));
@@ -92,7 +87,7 @@ fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
     errors.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// Validates the fields in `rules` that are set, each as a name by its rule.
+/// For each field in `rules` that is set, validates the field's value by the name rule.
 fn validate_names(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);

@@ -17,7 +17,7 @@ fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
 }
 
 /// A terminated container must remain terminated, unless its restart policy allows a restart.
-pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
+pub(super) fn validate_restarts(status: &Value, old: &Value, errors: &mut ErrorList) {
     let spec = &old["spec"];
     for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
         for (i, state) in list(&old["status"][states]).iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
                 continue;
             }
             let now = list(&status[states]).iter().filter(|one| runs(one));
-            // kube-apiserver repeats the error for an ephemeral container once for each entry with its name.
+            // For ephemeral containers, kube-apiserver repeats the error once for each container status with the same container name.
             let most = if states == EPHEMERAL { usize::MAX } else { 1 };
             for _ in now.take(most) {
                 let field = format!("status.{states}[{i}].state");
@@ -41,7 +41,7 @@ pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a container that exited with `code` may be restarted, by its own restart policy or that of the pod.
+/// Whether a container that exited with `code` may be restarted, by the restart policy of the container or, if unset, of the pod.
 fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     let own = container.get("restartPolicy");
     match own.or(spec.get("restartPolicy")).and_then(Value::as_str) {

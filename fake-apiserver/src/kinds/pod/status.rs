@@ -32,7 +32,7 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     nominated_node_name(status, old, errors);
     observed_generation(status, "status", errors);
     errors.require_unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
-    states::transitions(status, old, errors);
+    states::validate_restarts(status, old, errors);
     addresses(status, before, "podIPs", errors);
     host_addresses(status, before, errors);
 }
@@ -70,7 +70,7 @@ fn nominated_node_name(status: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates IPs: at most one per IP family. IPs that did not change are not validated again.
+/// Validates the IPs in the status list `name`: at most one per IP family. Unchanged IPs are not validated.
 fn addresses(status: &Value, before: &Value, name: &str, errors: &mut ErrorList) {
     let texts = |status: &Value| -> Vec<String> {
         let entries = list(&status[name]).iter();

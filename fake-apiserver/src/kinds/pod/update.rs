@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const ONLY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-/// Required node affinity.
+/// The field with required node affinity.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
@@ -32,7 +32,7 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
         return;
     }
     tolerations(&new["tolerations"], &old["tolerations"], errors);
-    gates(&new["schedulingGates"], &old["schedulingGates"], errors);
+    validate_gate_removal(&new["schedulingGates"], &old["schedulingGates"], errors);
     let mut allowed = new.clone();
     restore_mutable_fields(&mut allowed, old);
     if !json::list(&old["schedulingGates"]).is_empty() {
@@ -96,7 +96,7 @@ fn tolerations(new: &Value, old: &Value, errors: &mut ErrorList) {
     super::placement::tolerations(new, "spec.tolerations", errors);
 }
 
-fn gates(new: &Value, old: &Value, errors: &mut ErrorList) {
+fn validate_gate_removal(new: &Value, old: &Value, errors: &mut ErrorList) {
     let known: HashSet<&Value> = json::list(old).iter().map(|gate| &gate["name"]).collect();
     for (i, gate) in json::list(new).iter().enumerate() {
         if !known.contains(&gate["name"]) {
@@ -107,7 +107,7 @@ fn gates(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Resets mutable fields to their old values, so that comparing the specs finds only invalid changes.
+/// Resets the mutable fields of `allowed` to their old values, so that comparing the specs finds only invalid changes.
 fn restore_mutable_fields(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
         let before = json::list(&old[list]).iter();
@@ -129,7 +129,7 @@ fn restore_mutable_fields(allowed: &mut Value, old: &Value) {
 fn validate_gated_pod(allowed: &mut Value, old: &Value, errors: &mut ErrorList) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let is_unchanged = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
-        if !json::pairs(&old["nodeSelector"]).all(is_unchanged) {
+        if !json::string_members(&old["nodeSelector"]).all(is_unchanged) {
             let text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
             errors.invalid("spec.nodeSelector", allowed["nodeSelector"].clone(), text);
         }
@@ -165,7 +165,7 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut ErrorList) {
         return;
     }
     for (i, (new, old)) in new.iter().zip(&old).enumerate() {
-        if !only_adds(new, old) {
+        if !only_adds_requirements(new, old) {
             let text = "only additions are allowed (no mutations or deletions)";
             let shown = internal_form::format_compact("NodeSelectorTerm", new);
             errors.invalid_as(format!("{field}[{i}]"), &shown, text);
@@ -173,8 +173,8 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a term contains all requirements of the old term. An empty term matches no node and must remain empty.
-fn only_adds(new: &Value, old: &Value) -> bool {
+/// Whether a node selector term starts with all requirements of the old term. An empty term matches no node and must remain empty.
+fn only_adds_requirements(new: &Value, old: &Value) -> bool {
     let lists =
         ["matchExpressions", "matchFields"].map(|list| (json::list(&new[list]), json::list(&old[list])));
     let was_empty = lists.iter().all(|(_, old)| old.is_empty());

@@ -48,7 +48,7 @@ const SOURCES: [&str; 29] = [
     "ephemeral",
 ];
 
-/// Validation functions of the sources that are not implemented by in-tree plugins.
+/// Validation functions of the volume sources that no in-tree plugin implements.
 const RULES: [(&str, SourceRule); 9] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
@@ -64,7 +64,7 @@ const RULES: [(&str, SourceRule); 9] = [
 /// The volumes that containers can mount, by name.
 pub(super) type MountableVolumes<'a> = HashMap<&'a str, &'a Value>;
 
-/// Validates volumes and returns the valid ones, which containers can mount.
+/// Validates the volumes of a pod and returns the valid volumes, which containers can mount.
 pub(super) fn validate<'a>(
     volumes: &'a Value,
     pod: &str,
@@ -191,7 +191,7 @@ fn downward(source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an image volume. Pod templates may omit the reference.
+/// Validates an image volume. Pod templates may omit the image reference.
 fn image(source: &Value, pod: &str, at: &str, errors: &mut ErrorList) {
     if !pod.is_empty() && string(source, "reference").is_empty() {
         errors.required(format!("{at}.reference"), "");

@@ -38,7 +38,7 @@ pub(super) fn drop_new_unsupported_sources(spec: &mut Value, old: &Value) {
     }
 }
 
-/// If only one of the fields is set, copies it to the other. A reference to another namespace cannot be a `dataSource`.
+/// If only one of `dataSource` and `dataSourceRef` is set, copies it to the other, except a reference to another namespace.
 pub(super) fn synchronize_sources(spec: &mut Value) {
     let copy =
         |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});

@@ -3,7 +3,10 @@
 use super::super::internal_form;
 use super::super::selectors::{self, LabelValueCheck};
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext};
-use super::rules::{access_modes, class_name, modes, phase, positive, protect, reject_negative, volume_mode};
+use super::rules::{
+    access_mode_abbreviations, access_modes, add_protection_finalizer, class_name, phase, positive,
+    reject_negative, volume_mode,
+};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
@@ -17,7 +20,6 @@ pub(in crate::kinds) static PERSISTENT_VOLUME: ResourceDefinition = ResourceDefi
         .without_comparison()
         .with_status_passes(1, true),
     plural: "persistentvolumes",
-    singular: "persistentvolume",
     short_names: &["pv"],
     namespaced: false,
     status: true,
@@ -34,7 +36,10 @@ pub(in crate::kinds) static PERSISTENT_VOLUME: ResourceDefinition = ResourceDefi
     columns: &[
         NAME,
         text("Capacity", Text("/spec/capacity/storage")),
-        text("Access Modes", Of(|o| modes(&o["spec"]["accessModes"]))),
+        text(
+            "Access Modes",
+            Of(|o| access_mode_abbreviations(&o["spec"]["accessModes"])),
+        ),
         text("Reclaim Policy", Text("/spec/persistentVolumeReclaimPolicy")),
         text("Status", Of(phase)),
         text("Claim", Of(claim_of)),
@@ -74,7 +79,7 @@ pub(in crate::kinds) fn source_default(spec: &mut Value) {
 
 fn volume_create(object: &mut Value, setting: &StrategyContext<'_>) {
     object["status"] = json!({"phase": "Pending", "lastPhaseTransitionTime": setting.now});
-    protect(object, setting, "kubernetes.io/pv-protection");
+    add_protection_finalizer(object, setting, "kubernetes.io/pv-protection");
 }
 
 fn volume_update(new: &mut Value, old: &Value, setting: &StrategyContext<'_>) {
@@ -185,7 +190,7 @@ fn capacity(capacity: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates access modes: at least one is required, and all must be known.
+/// Validates access modes: at least one is required, and all must be access modes that Kubernetes defines.
 fn some_access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
         errors.required(format!("{at}.accessModes"), "");

@@ -3,7 +3,10 @@
 use super::super::internal_form;
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, selectors};
 use super::claim_source;
-use super::rules::{access_modes, class_name, modes, phase, positive, protect, reject_negative, volume_mode};
+use super::rules::{
+    access_mode_abbreviations, access_modes, add_protection_finalizer, class_name, phase, positive,
+    reject_negative, volume_mode,
+};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, text_or_default, wide};
 use crate::machinery::error_list::ErrorList;
@@ -15,7 +18,6 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = Resour
     kind: "PersistentVolumeClaim",
     metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "persistentvolumeclaims",
-    singular: "persistentvolumeclaim",
     short_names: &["pvc"],
     status: true,
     returns_deleted: true,
@@ -47,7 +49,7 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = Resour
         ),
         text(
             "Access Modes",
-            Of(|o| if_bound(o, &modes(&o["status"]["accessModes"]))),
+            Of(|o| if_bound(o, &access_mode_abbreviations(&o["status"]["accessModes"]))),
         ),
         text("StorageClass", Text("/spec/storageClassName")),
         text(
@@ -76,7 +78,7 @@ fn claim_create(object: &mut Value, setting: &StrategyContext<'_>) {
     object["status"] = json!({"phase": "Pending"});
     claim_source::drop_unsupported_sources(&mut object["spec"]);
     claim_source::synchronize_sources(&mut object["spec"]);
-    protect(object, setting, "kubernetes.io/pvc-protection");
+    add_protection_finalizer(object, setting, "kubernetes.io/pvc-protection");
 }
 
 fn claim_validate(object: &Value, errors: &mut ErrorList) {
@@ -101,7 +103,7 @@ pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, errors: &mut Error
     class_name(spec, "volumeAttributesClassName", at, errors);
 }
 
-/// Warns about fractional numbers of bytes. In canonical form, only quantities with these suffixes are fractional.
+/// Warns about fractional numbers of bytes. In canonical form, only quantities with the suffix `m`, `u` or `n` are fractional.
 pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
     let fractional = amounts
@@ -139,7 +141,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
             Some(requests) if resources["requests"].is_object() => {
                 json::assign(&mut resources["requests"], "storage", requests["storage"].clone());
             }
-            // An empty map is treated as unset.
+            // If `storage` was the only request, `requests` is empty without it, and an empty map counts as unset.
             None if resources["requests"]
                 .as_object()
                 .is_some_and(|all| all.len() == 1) =>
@@ -160,7 +162,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
             ),
         );
     }
-    // An unset quantity is treated as 0.
+    // An unset storage quantity counts as 0.
     let size = |claim: &Value, at: &str| {
         let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
         text.parse::<Quantity>().ok()
@@ -173,11 +175,11 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
         errors.forbidden("spec.resources.requests.storage", text);
     }
     errors.require_unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
-    class_kept(new, old, errors);
+    validate_class_retained(new, old, errors);
 }
 
 /// Validates that the class name is not unset after a VolumeAttributesClass was applied.
-fn class_kept(new: &Value, old: &Value, errors: &mut ErrorList) {
+fn validate_class_retained(new: &Value, old: &Value, errors: &mut ErrorList) {
     let field = "spec.volumeAttributesClassName";
     let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
     let (now, before) = (
@@ -205,18 +207,18 @@ const RESIZES: [&str; 5] = [
 
 fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &new["status"];
-    for (name, amount) in json::pairs(&status["capacity"]) {
+    for (name, amount) in json::string_members(&status["capacity"]) {
         reject_negative(&format!("status.capacity[{name}]"), amount, errors);
     }
     let field = "status.allocatedResourceStatuses";
-    for (name, resize) in json::pairs(&status["allocatedResourceStatuses"]) {
+    for (name, resize) in json::string_members(&status["allocatedResourceStatuses"]) {
         resource_key(name, field, errors);
         if !RESIZES.contains(&resize) {
             errors.not_supported(field, name, &RESIZES);
         }
     }
     let field = "status.allocatedResources";
-    for (name, amount) in json::pairs(&status["allocatedResources"]) {
+    for (name, amount) in json::string_members(&status["allocatedResources"]) {
         if resource_key(name, field, errors) {
             reject_negative(&format!("{field}[{name}]"), amount, errors);
         }

@@ -14,92 +14,28 @@ pub(in crate::kinds) enum Owner {
     Pod,
 }
 
-/// Validation of a source, given its owner, value and field path.
-type PluginRule = fn(Owner, &Value, &str, &mut ErrorList);
-
-/// An in-tree plugin: the field of its source, the name in error paths, required fields, and further validation.
-pub(in crate::kinds) struct Plugin {
-    field: &'static str,
-    shown: &'static str,
-    required: &'static [&'static str],
-    rule: PluginRule,
-}
-
-static PLUGINS: [Plugin; 19] = [
-    plugin("gcePersistentDisk", "persistentDisk", &["pdName"], partition),
-    plugin(
-        "awsElasticBlockStore",
-        "awsElasticBlockStore",
-        &["volumeID"],
-        partition,
-    ),
-    plugin(
-        "glusterfs",
-        "glusterfs",
-        &["endpoints", "path"],
-        no_further_validation,
-    ),
-    plugin("flocker", "flocker", &[], no_further_validation),
-    plugin("rbd", "rbd", &["monitors", "image"], no_further_validation),
-    plugin("quobyte", "quobyte", &["volume"], no_further_validation),
-    plugin("cephfs", "cephfs", &["monitors"], no_further_validation),
-    plugin("iscsi", "iscsi", &["targetPortal", "iqn"], no_further_validation),
-    plugin("cinder", "cinder", &["volumeID"], secret),
-    plugin("fc", "fc", &[], no_further_validation),
-    plugin("flexVolume", "flexVolume", &["driver"], no_further_validation),
-    plugin(
-        "azureFile",
-        "azureFile",
-        &["secretName", "shareName"],
-        no_further_validation,
-    ),
-    plugin(
-        "vsphereVolume",
-        "vsphereVolume",
-        &["volumePath"],
-        no_further_validation,
-    ),
-    plugin(
-        "photonPersistentDisk",
-        "photonPersistentDisk",
-        &["pdID"],
-        no_further_validation,
-    ),
-    plugin(
-        "portworxVolume",
-        "portworxVolume",
-        &["volumeID"],
-        no_further_validation,
-    ),
-    plugin(
-        "azureDisk",
-        "azureDisk",
-        &["diskName", "diskURI"],
-        no_further_validation,
-    ),
-    plugin(
-        "scaleIO",
-        "scaleIO",
-        &["gateway", "system", "volumeName"],
-        no_further_validation,
-    ),
-    plugin("storageos", "storageos", &["volumeName"], secret),
-    plugin("nfs", "nfs", &["server", "path"], nfs_path),
+/// The field of each source, and its required fields.
+const PLUGINS: [(&str, &[&str]); 19] = [
+    ("gcePersistentDisk", &["pdName"]),
+    ("awsElasticBlockStore", &["volumeID"]),
+    ("glusterfs", &["endpoints", "path"]),
+    ("flocker", &[]),
+    ("rbd", &["monitors", "image"]),
+    ("quobyte", &["volume"]),
+    ("cephfs", &["monitors"]),
+    ("iscsi", &["targetPortal", "iqn"]),
+    ("cinder", &["volumeID"]),
+    ("fc", &[]),
+    ("flexVolume", &["driver"]),
+    ("azureFile", &["secretName", "shareName"]),
+    ("vsphereVolume", &["volumePath"]),
+    ("photonPersistentDisk", &["pdID"]),
+    ("portworxVolume", &["volumeID"]),
+    ("azureDisk", &["diskName", "diskURI"]),
+    ("scaleIO", &["gateway", "system", "volumeName"]),
+    ("storageos", &["volumeName"]),
+    ("nfs", &["server", "path"]),
 ];
-
-const fn plugin(
-    field: &'static str,
-    shown: &'static str,
-    required: &'static [&'static str],
-    rule: PluginRule,
-) -> Plugin {
-    Plugin {
-        field,
-        shown,
-        required,
-        rule,
-    }
-}
 
 /// The defaults of each source.
 const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
@@ -126,7 +62,7 @@ const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// Sets the defaults of the volume source in the spec of a PersistentVolume.
+/// Sets the defaults of the volume source in a PersistentVolume spec.
 pub(super) fn default(spec: &mut Value) {
     for (source, values) in DEFAULTS {
         if let Some(source) = spec.get_mut(source).filter(|source| source.is_object()) {
@@ -140,17 +76,21 @@ pub(super) fn default(spec: &mut Value) {
     }
 }
 
-impl Plugin {
-    /// The plugin whose source has this field name.
-    pub(in crate::kinds) fn of(field: &str) -> Option<&'static Self> {
-        PLUGINS.iter().find(|plugin| plugin.field == field)
-    }
-
-    /// Validates a source of this plugin; `at` is the field path of the volume.
-    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
-        let at = format!("{at}.{}", self.shown);
-        require(source, &at, self.required, errors);
-        (self.rule)(owner, source, &at, errors);
+/// Validates the source `field` of an in-tree plugin; `at` is the field path of the volume. Accepts the sources of other plugins.
+pub(super) fn validate(owner: Owner, field: &str, source: &Value, at: &str, errors: &mut ErrorList) {
+    let Some((_, required)) = PLUGINS.iter().find(|(known, _)| *known == field) else {
+        return;
+    };
+    let at = match field {
+        "gcePersistentDisk" => format!("{at}.persistentDisk"),
+        _ => format!("{at}.{field}"),
+    };
+    require(source, &at, required, errors);
+    match field {
+        "gcePersistentDisk" | "awsElasticBlockStore" => partition(source, &at, errors),
+        "cinder" | "storageos" => secret(owner, source, &at, errors),
+        "nfs" => nfs_path(source, &at, errors),
+        _ => {}
     }
 }
 
@@ -164,9 +104,7 @@ fn require(source: &Value, at: &str, names: &[&str], errors: &mut ErrorList) {
     }
 }
 
-fn no_further_validation(_: Owner, _: &Value, _: &str, _: &mut ErrorList) {}
-
-fn partition(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
+fn partition(source: &Value, at: &str, errors: &mut ErrorList) {
     let partition = source["partition"].as_i64().unwrap_or_default();
     if !(0..=255).contains(&partition) {
         let why = "must be between 1 and 255, inclusive";
@@ -174,7 +112,7 @@ fn partition(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a secret reference: a PersistentVolume must also name the namespace.
+/// Validates a Secret reference. In a PersistentVolume, the reference must contain a namespace.
 fn secret(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
@@ -187,7 +125,7 @@ fn secret(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates the path of an NFS export, which must be absolute.
-fn nfs_path(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
+fn nfs_path(source: &Value, at: &str, errors: &mut ErrorList) {
     let path = text(source, "path");
     if !path.starts_with('/') {
         errors.invalid(format!("{at}.path"), path, "must be an absolute path");

@@ -5,7 +5,7 @@ use crate::kinds::StrategyContext;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, metadata, names};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Access modes, in the order in which kube-apiserver lists the supported values.
 const ACCESS_MODES: [&str; 4] = [
@@ -16,23 +16,18 @@ const ACCESS_MODES: [&str; 4] = [
 ];
 
 /// The StorageObjectInUseProtection admission plugin: adds its finalizer.
-pub(in crate::kinds) fn protect(object: &mut Value, setting: &StrategyContext<'_>, finalizer: &str) {
-    let protects = setting
-        .options
-        .admission
-        .has(Plugin::StorageObjectInUseProtection);
-    if !protects || metadata::finalizers(object).contains(&finalizer) {
-        return;
-    }
-    let list = metadata::map_mut(object)
-        .entry("finalizers")
-        .or_insert_with(|| json!([]));
-    if let Some(list) = list.as_array_mut() {
-        list.push(finalizer.into());
+pub(in crate::kinds) fn add_protection_finalizer(
+    object: &mut Value,
+    setting: &StrategyContext<'_>,
+    finalizer: &str,
+) {
+    let admission = &setting.options.admission;
+    if admission.has(Plugin::StorageObjectInUseProtection) {
+        metadata::add_finalizer(object, finalizer);
     }
 }
 
-/// Validates the name of a class, if it is set.
+/// Validates the class name in the field `name` of the spec, if the field is set.
 pub(super) fn class_name(spec: &Value, name: &str, at: &str, errors: &mut ErrorList) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
         errors.invalid_all(&format!("{at}.{name}"), class, names::subdomain(class));
@@ -58,7 +53,7 @@ pub(super) fn volume_mode(spec: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Rejects a negative quantity. The error contains the value as a number.
+/// Rejects a negative quantity. The error contains the quantity as a number.
 pub(super) fn reject_negative(field: &str, text: &str, errors: &mut ErrorList) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
@@ -76,7 +71,7 @@ pub(super) fn positive(field: &str, text: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The phase as shown by `kubectl get`.
+/// The STATUS cell of a PersistentVolume or PVC: the phase, or `Terminating`.
 pub(super) fn phase(object: &Value) -> Value {
     match metadata::is_deleting(object) {
         true => "Terminating".into(),
@@ -85,7 +80,7 @@ pub(super) fn phase(object: &Value) -> Value {
 }
 
 /// The short names of access modes, as `kubectl get` shows them.
-pub(super) fn modes(list: &Value) -> Value {
+pub(super) fn access_mode_abbreviations(list: &Value) -> Value {
     let short = [
         ("ReadWriteOnce", "RWO"),
         ("ReadOnlyMany", "ROX"),

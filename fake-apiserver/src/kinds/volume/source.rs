@@ -2,7 +2,7 @@
 //!
 //! Sources of in-tree plugins are in `plugins`.
 
-use super::plugins::{Owner, Plugin};
+use super::plugins::{self, Owner};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::string as text;
 use crate::machinery::names;
@@ -45,12 +45,12 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
-/// Validates a source at a field path.
+/// Validation function of a volume source: source, field path of the source, and errors.
 pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut ErrorList);
 
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
-/// The source in the spec of a PersistentVolume, without the other fields.
+/// The volume source in the spec of a PersistentVolume, without the other fields of the spec.
 pub(super) fn source_fields(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
     let source = members.filter(|(name, _)| SOURCES.contains(&name.as_str()));
@@ -92,12 +92,12 @@ pub(in crate::kinds) fn validate_source(
     let source = &sources[name];
     if let Some((_, rule)) = rules.iter().find(|(of, _)| *of == name) {
         rule(source, &format!("{at}.{name}"), errors);
-    } else if let Some(plugin) = Plugin::of(name) {
-        plugin.validate(owner, source, at, errors);
+    } else {
+        plugins::validate(owner, name, source, at, errors);
     }
 }
 
-/// Adds the error for a second source. kube-apiserver misspells two of the field names.
+/// Adds the error for a volume with two sources. kube-apiserver misspells two of the field names.
 pub(in crate::kinds) fn reject_second_source(name: &str, at: &str, errors: &mut ErrorList) {
     let field = match name {
         "cephfs" => "cephFS",

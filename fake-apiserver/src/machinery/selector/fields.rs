@@ -14,7 +14,7 @@ pub struct Selectable {
     pub absent: &'static str,
 }
 
-/// A field whose text is empty if it is unset.
+/// A selectable field whose text in field selectors is empty if the field is unset.
 pub const fn selectable(label: &'static str, pointers: &'static [&'static str]) -> Selectable {
     Selectable {
         label,

@@ -7,7 +7,7 @@ use crate::machinery::{json, names};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A list of requirements on labels. An object matches if it satisfies all of them.
+/// A list of requirements on labels. An object matches if its labels satisfy all requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
@@ -35,7 +35,7 @@ impl LabelSelector {
 
     /// Reads a `LabelSelector` object of meta/v1; `None` if it contains an unknown operator.
     pub fn from_object(selector: &Value) -> Option<Self> {
-        let mut requirements: Vec<Requirement> = json::pairs(&selector["matchLabels"])
+        let mut requirements: Vec<Requirement> = json::string_members(&selector["matchLabels"])
             .map(|(key, value)| Requirement {
                 key: key.to_owned(),
                 test: Test::In(vec![value.to_owned()]),
@@ -69,7 +69,7 @@ impl LabelSelector {
         let labels = &object["metadata"]["labels"];
         self.0
             .iter()
-            .all(|r| r.test.holds(labels.get(&r.key).and_then(Value::as_str)))
+            .all(|r| r.test.is_satisfied_by(labels.get(&r.key).and_then(Value::as_str)))
     }
 
     /// Whether the selector has no requirements and therefore matches all objects.
@@ -79,7 +79,7 @@ impl LabelSelector {
 }
 
 impl Test {
-    fn holds(&self, value: Option<&str>) -> bool {
+    fn is_satisfied_by(&self, value: Option<&str>) -> bool {
         let number = || value.and_then(|v| v.parse::<i64>().ok());
         match self {
             Self::Exists => value.is_some(),
@@ -141,7 +141,7 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
 }
 
 fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
-    let operator = tokens.take();
+    let operator = tokens.take_operator();
     let values = match operator {
         Token::Symbol("in" | "notin") => parse_value_set(tokens)?,
         Token::Symbol("=" | "==" | "!=" | ">" | "<") => BTreeSet::from([parse_exact_value(tokens)?]),
@@ -178,7 +178,7 @@ fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
     })
 }
 
-/// Parses the value after `=`; a missing value is the empty string.
+/// Parses the label value after `=`; a missing value is the empty string.
 fn parse_exact_value(tokens: &mut Tokens<'_>) -> Result<String, String> {
     if matches!(tokens.value(), Token::End | Token::Symbol(",")) {
         return Ok(String::new());
@@ -189,7 +189,7 @@ fn parse_exact_value(tokens: &mut Tokens<'_>) -> Result<String, String> {
     }
 }
 
-/// Parses the values in parentheses. Two adjacent commas mean an empty value between them.
+/// Parses the label values in parentheses. Two adjacent commas mean an empty value between them.
 fn parse_value_set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, String> {
     match tokens.take_value() {
         Token::Symbol("(") => {}

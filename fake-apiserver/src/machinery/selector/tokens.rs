@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A token. `in` and `notin` are operators where an operator is expected, and words elsewhere.
+/// A token of a label selector. `in` and `notin` are operators where an operator is expected, and words elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Word(&'a str),
@@ -10,7 +10,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// The symbols; a symbol precedes its prefixes, so that the longest match is first.
+/// The symbols of label selectors, in an order in which the longest match is first: a symbol precedes its prefixes.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 const WORDS: [&str; 2] = ["in", "notin"];
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -34,11 +34,11 @@ impl<'a> Tokens<'a> {
 
     /// Consumes the next token where a key or value is expected.
     pub(super) fn take_value(&mut self) -> Token<'a> {
-        as_value(self.take())
+        as_value(self.take_operator())
     }
 
     /// Consumes the next token where an operator is expected.
-    pub(super) fn take(&mut self) -> Token<'a> {
+    pub(super) fn take_operator(&mut self) -> Token<'a> {
         let (token, rest) = self.next();
         self.rest = rest;
         token

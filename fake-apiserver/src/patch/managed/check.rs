@@ -9,14 +9,14 @@ use crate::schema::{Field, Ownership, Type, ValueType};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Maximum number of reported errors: a body can contain millions.
+/// Maximum number of reported violations: a body can contain millions.
 const VIOLATIONS_MAX: usize = 100;
 
 /// Validates a document. The error contains all violations.
 pub(super) fn check(structure: TypeStructure<'_>, document: &Value) -> Result<(), String> {
     let mut errors = Violations::default();
     match structure {
-        TypeStructure::Struct(of) => errors.members(of, document),
+        TypeStructure::Struct(of) => errors.check_members(of, document),
         structure => errors.by_structure(structure, "object", document),
     }
     match errors.found.as_slice() {
@@ -47,7 +47,7 @@ impl Violations {
         self.path.truncate(length);
     }
 
-    fn members(&mut self, of: &'static Type, value: &Value) {
+    fn check_members(&mut self, of: &'static Type, value: &Value) {
         let Value::Object(members) = value else {
             return self.report(&format!("expected map, got &{{{}}}", go::format_map(value)));
         };
@@ -58,7 +58,7 @@ impl Violations {
                     at.report("field not declared in schema");
                 });
             };
-            self.below(&format!(".{name}"), |at| at.field(field, member));
+            self.below(&format!(".{name}"), |at| at.check_field(field, member));
         }
     }
 
@@ -66,7 +66,7 @@ impl Violations {
     fn by_structure(&mut self, structure: TypeStructure<'_>, of: &str, value: &Value) {
         match (structure, value) {
             (_, Value::Null) => {}
-            (TypeStructure::Struct(of), _) => self.members(of, value),
+            (TypeStructure::Struct(of), _) => self.check_members(of, value),
             (TypeStructure::Schema(_), Value::Object(members)) => {
                 for (name, member) in members {
                     let Some(inner) = structure.member(name) else {
@@ -123,7 +123,7 @@ impl Violations {
             ("integer" | "number", _) => {
                 self.report(&format!(
                     "expected numeric (int or float), got {}",
-                    go_type(value)
+                    go::type_name(value)
                 ));
             }
             ("object", _) => self.report(&format!("expected map, got {}", shown())),
@@ -132,7 +132,7 @@ impl Violations {
         }
     }
 
-    fn field(&mut self, field: &'static Field, value: &Value) {
+    fn check_field(&mut self, field: &'static Field, value: &Value) {
         match (&field.form, value, &field.ownership) {
             (ValueType::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
                 let element = field.form.element();
@@ -187,11 +187,11 @@ impl Violations {
                 ValueType::Quantity | ValueType::IntOrString,
                 Value::Bool(_) | Value::Number(_) | Value::String(_),
             ) => {}
-            // The format of times is validated when the object is decoded.
+            // The format of a time string is validated when the object is decoded.
             (ValueType::Time | ValueType::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
-            // These types accept several JSON types; they are validated when the object is decoded.
+            // Union types accept several JSON types; their values are validated when the object is decoded.
             (ValueType::Struct(id), _) if id.get().either => {}
-            (ValueType::Struct(id), _) => self.members(id.get(), value),
+            (ValueType::Struct(id), _) => self.check_members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
                     self.below(&format!("[{at}]"), |violations| violations.value(inner, item));
@@ -206,7 +206,7 @@ impl Violations {
             (ValueType::Int32 | ValueType::Int64 | ValueType::Double, _) => {
                 self.report(&format!(
                     "expected numeric (int or float), got {}",
-                    go_type(value)
+                    go::type_name(value)
                 ));
             }
             (ValueType::Text(_) | ValueType::Bytes | ValueType::Time | ValueType::MicroTime, _) => {
@@ -219,19 +219,6 @@ impl Violations {
             (ValueType::List(_), _) => self.report(&format!("expected list, got {}", shown())),
             (ValueType::Map(_), _) => self.report(&format!("expected map, got {}", shown())),
         }
-    }
-}
-
-/// The Go type into which a JSON value is decoded.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

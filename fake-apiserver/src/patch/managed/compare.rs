@@ -4,7 +4,7 @@ use super::set::{Element, Node, Set};
 use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 
-/// The fields in which two objects differ.
+/// The field sets in which two objects differ, by type of change.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'a> {
     pub(super) added: Set<'a>,
@@ -90,7 +90,7 @@ fn compare_at_path<'a>(
         _ => out.modified.0 = leaf && old != new,
     }
     if !leaf {
-        let mut level = Level::default();
+        let mut level = PathChanges::default();
         match structure.has_entries() {
             true => entries(structure, old, new, &mut level),
             false => members(structure, old, new, &mut level),
@@ -102,15 +102,15 @@ fn compare_at_path<'a>(
     out
 }
 
-/// The changed path elements below one path.
+/// The changed path elements directly below one path.
 #[derive(Default)]
-struct Level<'a> {
+struct PathChanges<'a> {
     added: Vec<Node<'a>>,
     modified: Vec<Node<'a>>,
     removed: Vec<Node<'a>>,
 }
 
-impl<'a> Level<'a> {
+impl<'a> PathChanges<'a> {
     fn take(&mut self, element: &Element<'a>, difference: Difference<'a>) {
         for (nodes, (member, inner)) in [
             (&mut self.added, difference.added),
@@ -127,7 +127,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    fn mark(nodes: &mut Vec<Node<'a>>, element: Element<'a>) {
+    fn add_changed_element(nodes: &mut Vec<Node<'a>>, element: Element<'a>) {
         nodes.push(Node {
             element,
             member: true,
@@ -140,7 +140,7 @@ fn members<'a>(
     structure: TypeStructure<'_>,
     old: Option<&'a Value>,
     new: Option<&'a Value>,
-    level: &mut Level<'a>,
+    level: &mut PathChanges<'a>,
 ) {
     let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
     for (name, value) in after.into_iter().flatten() {
@@ -168,7 +168,7 @@ fn entries<'a>(
     structure: TypeStructure<'_>,
     old: Option<&'a Value>,
     new: Option<&'a Value>,
-    level: &mut Level<'a>,
+    level: &mut PathChanges<'a>,
 ) {
     let (mut before, after) = (group(structure, old), group(structure, new));
     let inner = structure.entry();
@@ -182,7 +182,7 @@ fn entries<'a>(
     }
 }
 
-impl<'a> Level<'a> {
+impl<'a> PathChanges<'a> {
     fn entry(&mut self, inner: TypeStructure<'_>, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
         match (was, is) {
             ([] | [_], [] | [_]) => {
@@ -190,18 +190,18 @@ impl<'a> Level<'a> {
                 self.take(&element, difference);
             }
             ([_, _, ..], [_, _, ..]) if was == is => {}
-            ([_, _, ..], [_, _, ..]) => Self::mark(&mut self.modified, element),
+            ([_, _, ..], [_, _, ..]) => Self::add_changed_element(&mut self.modified, element),
             (_, [] | [_]) => {
                 if let [one] = is {
                     self.take(&element, compare_at_path(inner, None, Some(one)));
                 }
-                Self::mark(&mut self.removed, element);
+                Self::add_changed_element(&mut self.removed, element);
             }
             _ => {
                 if let [one] = was {
                     self.take(&element, compare_at_path(inner, Some(one), None));
                 }
-                Self::mark(&mut self.added, element);
+                Self::add_changed_element(&mut self.added, element);
             }
         }
     }

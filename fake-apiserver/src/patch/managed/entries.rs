@@ -9,19 +9,19 @@ use crate::kinds::{Catalogue, Kind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Maximum number of `Update` entries. Beyond it, the oldest entries are merged.
+/// Maximum number of `Update` entries in managedFields. If there are more, the oldest entries are merged.
 const UPDATERS_MAX: usize = 10;
-/// The manager of the entry into which old entries are merged.
+/// The field manager of the entry into which old entries are merged.
 const ANCIENT: &str = "ancient-changes";
 
-/// The `operation` of an entry.
+/// The `operation` of a managedFields entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(super) enum ManagerOperation {
     Apply,
     Update,
 }
 
-/// The identity of an entry: manager, operation, API version and subresource.
+/// The identity of a managedFields entry: manager, operation, API version and subresource.
 #[derive(Clone, Debug)]
 pub(super) struct Id<'a> {
     pub(super) manager: Cow<'a, str>,
@@ -44,7 +44,7 @@ pub(super) struct Entries<'a> {
     list: Vec<ManagedFieldsEntry<'a>>,
 }
 
-/// An entry in its JSON form.
+/// A managedFields entry in its JSON form.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a> {
@@ -74,7 +74,7 @@ impl PartialEq for Id<'_> {
 }
 
 impl Id<'_> {
-    /// The manager as written in conflict messages.
+    /// The field manager as written in conflict messages.
     pub(super) fn display(&self) -> String {
         let mut text = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
@@ -87,7 +87,7 @@ impl Id<'_> {
     }
 
     /// Sort key for the managers in conflict messages.
-    fn rank(&self) -> (&str, ManagerOperation, &str, &str) {
+    fn conflict_sort_key(&self) -> (&str, ManagerOperation, &str, &str) {
         (
             &self.manager,
             self.operation,
@@ -105,7 +105,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Parses the managedFields of an object. `None` if they are invalid. An empty text is an empty list.
+    /// Parses the managedFields of an object. `None` if the text is invalid. An empty text is an empty list.
     pub(super) fn read(kind: &Kind, text: &'a str) -> Option<Self> {
         let mut entries = Self::none(kind);
         if text.is_empty() {
@@ -116,7 +116,7 @@ impl<'a> Entries<'a> {
             if wire.api_version.is_empty() || wire.fields_type != "FieldsV1" {
                 return None;
             }
-            // Drops entries whose version is unknown.
+            // Drops managedFields entries whose API version is unknown.
             let Some(set) = entries.to_stored_names(&wire.api_version, wire.set) else {
                 continue;
             };
@@ -140,7 +140,7 @@ impl<'a> Entries<'a> {
         self.list.is_empty()
     }
 
-    /// The union of the field sets of all entries.
+    /// The union of the field sets of all managedFields entries.
     pub(super) fn all_fields(&self) -> Set<'a> {
         let sets = self.list.iter().map(|entry| entry.set.clone());
         sets.fold(Set::default(), Set::union)
@@ -150,7 +150,7 @@ impl<'a> Entries<'a> {
     pub(super) fn owned_by_others(&self, id: &Id<'_>, changed: &Set<'_>) -> Vec<(String, Set<'a>)> {
         let mut others: Vec<&ManagedFieldsEntry<'a>> =
             self.list.iter().filter(|entry| entry.id != *id).collect();
-        others.sort_by(|a, b| a.id.rank().cmp(&b.id.rank()));
+        others.sort_by(|a, b| a.id.conflict_sort_key().cmp(&b.id.conflict_sort_key()));
         others
             .into_iter()
             .map(|entry| {
@@ -228,7 +228,8 @@ impl<'a> Entries<'a> {
             return;
         }
         let (mut updaters, appliers): (Vec<_>, Vec<_>) = self.list.drain(..).partition(is_update);
-        updaters.sort_by(|a, b| (&a.time, a.id.rank()).cmp(&(&b.time, b.id.rank())));
+        updaters
+            .sort_by(|a, b| (&a.time, a.id.conflict_sort_key()).cmp(&(&b.time, b.id.conflict_sort_key())));
         let mut retained: Vec<ManagedFieldsEntry<'a>> = Vec::new();
         for entry in updaters {
             let older = (retained.iter_mut()).find(|older| older.id.api_version == entry.id.api_version);
@@ -247,7 +248,7 @@ impl<'a> Entries<'a> {
         self.list.extend(retained);
     }
 
-    /// Whether both lists have the same entries except for their times.
+    /// Whether two managedFields lists have the same entries except for their times.
     pub(super) fn equals_except_times(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
@@ -255,13 +256,14 @@ impl<'a> Entries<'a> {
         self.list.len() == other.list.len() && self.list.iter().zip(&other.list).all(same)
     }
 
-    /// Serializes the entries: `Apply` entries first, then `Update` entries, each sorted by time. Returns an empty text if there are no
+    /// Serializes managedFields: `Apply` entries first, then `Update` entries, each sorted by time. Returns an empty text if there are no
     /// entries.
     pub(super) fn write(mut self) -> String {
         if self.list.is_empty() {
             return String::new();
         }
-        self.list.sort_by(|a, b| a.order().cmp(&b.order()));
+        self.list
+            .sort_by(|a, b| a.serialization_sort_key().cmp(&b.serialization_sort_key()));
         let mut out = Vec::with_capacity(256);
         for entry in std::mem::take(&mut self.list) {
             out.push(if out.is_empty() { b'[' } else { b',' });
@@ -309,7 +311,7 @@ impl<'a> Entries<'a> {
 }
 
 impl ManagedFieldsEntry<'_> {
-    fn order(&self) -> (ManagerOperation, &str, &str, &str, &str) {
+    fn serialization_sort_key(&self) -> (ManagerOperation, &str, &str, &str, &str) {
         let id = &self.id;
         (
             id.operation,

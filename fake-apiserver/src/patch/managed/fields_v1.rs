@@ -1,7 +1,7 @@
 //! FieldsV1: the JSON form of field sets.
 //!
 //! A JSON object has one member per path element; the prefix of its name is the type of the element (`f:` field, `k:` key, `v:` value, `i:`
-//! index). An empty object means that the path is in the set; if it has inner elements, the member `.` means this.
+//! index). An empty object means that the path is in the set; if the path has inner elements, the member `.` means so.
 
 use super::set::{Element, Node, Set};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -12,7 +12,7 @@ use std::fmt;
 /// Maximum nesting depth of a field set: clients can send field sets of any depth.
 const DEPTH_MAX: usize = 64;
 
-/// Serializes a set as JSON.
+/// Serializes a field set as JSON.
 pub(super) fn write(set: &Set<'_>, member: bool, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
@@ -59,13 +59,13 @@ pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("strings always serialize into memory");
 }
 
-/// Deserializes a set, for `#[serde(deserialize_with)]`.
+/// Deserializes a field set, for `#[serde(deserialize_with)]`.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de>, D::Error> {
     let (_, set) = Level(DEPTH_MAX).deserialize(deserializer)?;
     Ok(set)
 }
 
-/// Deserializer of one level; the number limits the levels below. Returns whether the path of the level itself is in the set, and the
+/// Deserializer of one nesting level; the number limits the levels below. Returns whether the path of the level is in the set, and the
 /// fields below the path.
 struct Level(usize);
 
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Level {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let rest = self.0.checked_sub(1);
-        let rest = rest.ok_or_else(|| A::Error::custom("the set of fields is too deep"))?;
+        let rest = rest.ok_or_else(|| A::Error::custom("the FieldsV1 set is nested too deep"))?;
         let (mut member, mut nodes) = (true, Vec::new());
         let mut dotted = false;
         while let Some(name) = members.next_key_seed(Name)? {
@@ -115,9 +115,9 @@ impl<'de> Visitor<'de> for Level {
     }
 }
 
-/// Parses a member name as path element. `None` for unknown element types, which are ignored.
+/// Parses the member name of a FieldsV1 object as path element. `None` for unknown element types, which are ignored.
 fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
-    let bad = || format!("{name:?} is not a path element");
+    let bad = || format!("{name:?} is not a FieldsV1 path element");
     if name.as_bytes().get(1) != Some(&b':') {
         return Err(bad());
     }
@@ -142,7 +142,7 @@ fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
     }))
 }
 
-/// Deserializer of a member name. Borrows the name unless it contains escapes.
+/// Deserializer of a FieldsV1 member name. Borrows the name unless it contains escapes.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

@@ -40,7 +40,7 @@ pub(super) fn without_last_applied(
         .collect()
 }
 
-/// The last configuration of client-side apply, converted to the stored version. `None` if it is missing or invalid.
+/// The last configuration of client-side apply, in the stored version. `None` if the annotation is missing or invalid.
 fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let mut document: Value = serde_json::from_str(text).ok()?;

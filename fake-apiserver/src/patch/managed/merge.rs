@@ -94,7 +94,7 @@ fn merge_associative_lists(structure: TypeStructure<'_>, live: Vec<Value>, appli
     out
 }
 
-/// Removes the fields in `last`, which the manager applied before but no longer applies, unless another manager owns them.
+/// Removes the fields in `last`, which the manager applied before but applies no longer, unless another manager owns the fields.
 pub(super) fn prune(
     structure: TypeStructure<'_>,
     merged: &Value,
@@ -142,7 +142,7 @@ fn with_structs<'a>(structure: TypeStructure<'_>, set: &Set<'a>) -> Set<'a> {
     Set::new(nodes.collect())
 }
 
-/// Removes fields from a value. A container that becomes empty is retained, unless the container itself is in the set.
+/// Removes the fields of a set from a value. A container that becomes empty is retained, unless the container itself is in the set.
 fn remove(structure: TypeStructure<'_>, value: &mut Value, set: &Set<'_>) {
     if set.is_empty() {
         return;

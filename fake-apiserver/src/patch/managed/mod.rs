@@ -1,7 +1,7 @@
 //! Field managers (`metadata.managedFields`) and server-side apply.
 //!
 //! An update makes its manager the owner of the changed fields. An apply makes its manager the owner of all applied fields. Without
-//! `force`, it must not change fields of other managers. Fields that are no longer applied are removed if no other manager owns them.
+//! `force`, an apply must not change fields of other managers. Fields that are no longer applied are removed if no other manager owns them.
 //! Implements the algorithm of structured-merge-diff.
 //!
 //! The managedFields of an object are JSON text, because text is compact and most writes only compare it. The text is in
@@ -50,7 +50,7 @@ const UNOWNED: [&str; 8] = [
     "resourceVersion",
 ];
 
-/// The manager of a write, with the data for its managedFields entry.
+/// The field manager of a write, with the data for its managedFields entry.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldManager<'a> {
     /// The kind in the version of the request.
@@ -74,7 +74,7 @@ impl FieldManager<'_> {
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
-            // Until the first apply, an object without managedFields gets no entries.
+            // Before the first apply, an object without managedFields gets no entries.
             return set_managed_fields(new, String::new());
         }
         let nothing = self.kind.validated_version().zero_value();
@@ -208,14 +208,14 @@ impl FieldManager<'_> {
             json::assign(&mut document, name, Value::Null);
         }
         check::check(TypeStructure::of_kind(self.kind), &document).map_err(|why| {
-            let subject = self.subject(applied);
+            let subject = self.configuration_title(applied);
             Status::internal(format!("failed to create typed patch object ({subject}): {why}"))
         })?;
         Ok(self.kind.to_stored(document))
     }
 
     /// Identifies the configuration in error messages: `default/name; v1, Kind=Pod`.
-    pub(crate) fn subject(self, applied: &Value) -> String {
+    pub(crate) fn configuration_title(self, applied: &Value) -> String {
         let (namespace, name) = (
             metadata::text(applied, "namespace"),
             metadata::text(applied, "name"),
@@ -255,7 +255,7 @@ impl FieldManager<'_> {
         }
     }
 
-    /// Removes the fields that this request cannot set (`GetResetFields` of the kind's strategy).
+    /// Removes the fields that a write to this resource or subresource cannot set (`GetResetFields` of the kind's strategy).
     fn remove_reset_fields(self, set: &mut Set<'_>) {
         for path in reset_fields(&self.kind.validated_version(), self.part) {
             set.drop_all(path);

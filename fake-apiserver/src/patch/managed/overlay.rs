@@ -1,6 +1,6 @@
 //! Merges a configuration into an object without field ownership, for mutating admission policies.
 //!
-//! Owns which fields such a configuration must not contain. Does not know policies.
+//! Owns which fields a configuration in a policy must not contain. Does not know policies.
 
 use super::type_structure::TypeStructure;
 use super::{check, merge};

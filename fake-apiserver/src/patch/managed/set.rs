@@ -23,7 +23,7 @@ pub(super) enum Element<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set<'a>(Vec<Node<'a>>);
 
-/// A path element with the fields below. `member`: whether the path that ends with the element is in the set.
+/// A path element with the path elements below. `member`: whether the path that ends with the element is in the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) element: Element<'a>,
@@ -51,7 +51,7 @@ impl Element<'_> {
 }
 
 impl<'a> Set<'a> {
-    /// Creates a set from unsorted nodes. Drops nodes that contain no field.
+    /// Creates a field set from unsorted nodes. Drops nodes that contain no field.
     pub(super) fn new(mut nodes: Vec<Node<'a>>) -> Self {
         nodes.retain(Node::contains_fields);
         if !nodes.is_sorted_by(|a, b| a.element < b.element) {
@@ -171,7 +171,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// The set with top-level fields renamed by `rename`.
+    /// The field set with top-level fields renamed by `rename`.
     pub(super) fn renamed(self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
         let nodes = self.0.into_iter().map(|node| match &node.element {
             Element::Field(name) => match rename(name) {
@@ -186,7 +186,7 @@ impl<'a> Set<'a> {
         Self::new(nodes.collect())
     }
 
-    /// All paths in the form `.spec.containers[name="a"].image`. On each level, paths that end there precede longer paths.
+    /// All paths of the field set, such as `.spec.containers[name="a"].image`. On each level, paths that end at the level are first.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect("", &mut out);

@@ -5,20 +5,20 @@
 
 use super::set::Element;
 use crate::kinds::{Kind, Shape};
-use crate::schema::structural::{Additional, ListType, Schema};
+use crate::schema::structural::{Additional, ListType, OBJECT_MEMBERS, Schema};
 use crate::schema::{Ownership, Presence, Type, ValueType, zero};
 use serde_json::{Map, Value};
 
 /// How a value is divided into fields.
 #[derive(Clone, Copy)]
 pub(super) enum TypeStructure<'t> {
-    /// A single field.
+    /// The whole value is a single field.
     Leaf,
     Struct(&'static Type),
     Map(&'static ValueType),
-    /// A list of structs with these key fields.
+    /// A list of structs that are identified by the given key fields.
     Keyed(&'static [&'static str], &'static ValueType),
-    /// A list of scalars.
+    /// A list of scalars, each of which is a field.
     Set,
     /// A custom resource, or an object inside a custom resource.
     Schema(SchemaNode<'t>),
@@ -81,7 +81,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// Whether values are divided by member.
+    /// Whether a value of this structure has one field per member.
     pub(super) fn has_members(self) -> bool {
         matches!(
             self,
@@ -89,12 +89,12 @@ impl<'t> TypeStructure<'t> {
         )
     }
 
-    /// Whether values are divided by entry.
+    /// Whether a value of this structure has one field per list entry.
     pub(super) fn has_entries(self) -> bool {
         matches!(self, Self::Keyed(..) | Self::Set | Self::Entries(_))
     }
 
-    /// The structure of a member; `None` for an unknown field.
+    /// The structure of the member `name`; `None` for an unknown field.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         match self {
             Self::Struct(of) => of
@@ -120,13 +120,13 @@ impl<'t> TypeStructure<'t> {
         match self {
             Self::Struct(_) => true,
             Self::Schema(SchemaNode { schema, is_object }) => {
-                schema.properties.contains_key(name) || (is_object && META.contains(&name))
+                schema.properties.contains_key(name) || (is_object && OBJECT_MEMBERS.contains(&name))
             }
             _ => false,
         }
     }
 
-    /// The structure of list entries.
+    /// The structure of the entries of a list.
     pub(super) fn entry(self) -> Self {
         match self {
             Self::Keyed(_, form) => Self::of(form, &Ownership::Natural),
@@ -164,16 +164,13 @@ impl<'t> TypeStructure<'t> {
     }
 }
 
-/// Members that all API objects have.
-const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
-
 impl<'t> SchemaNode<'t> {
     fn member(self, name: &str) -> Option<TypeStructure<'t>> {
         let Self { schema, is_object } = self;
         if is_object && name == "metadata" {
             return Some(TypeStructure::Struct(Type::object_meta()));
         }
-        if is_object && META.contains(&name) {
+        if is_object && OBJECT_MEMBERS.contains(&name) {
             return Some(TypeStructure::Leaf);
         }
         match (schema.properties.get(name), &schema.additional) {

@@ -15,7 +15,7 @@ pub(super) const SET_ORDER: &str = "$setElementOrder/";
 pub(crate) enum StrategicPatchError {
     /// A directive in the patch has an invalid value. Contains the message.
     Form(String),
-    /// The patch is valid, but not for this object.
+    /// The patch is valid, but does not apply to this object. Contains the message.
     Fit(String),
 }
 
@@ -34,7 +34,7 @@ pub(super) fn retain_keys(
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    // Members that the patch removes need not be listed: clients set such members to null and omit them from the list.
+    // Members that the patch removes need not be listed in `$retainKeys`: clients set such members to null and omit them from the list.
     if patch
         .iter()
         .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !retained.contains(&name.as_str()))

@@ -7,12 +7,12 @@ use crate::schema::{Field, Strategy, Type, ValueType};
 pub(super) enum Members {
     Struct(&'static Type),
     Map(&'static ValueType),
-    /// Without schema: maps are merged, lists are replaced.
+    /// Without schema: maps are merged by member, lists are replaced.
     Free,
 }
 
 impl Members {
-    /// The schema and merge strategy of a member.
+    /// The schema of the member `name`, and its merge strategy.
     pub(super) fn member(self, name: &str) -> (Self, Strategy) {
         match self {
             Self::Free => (Self::Free, Strategy::default()),

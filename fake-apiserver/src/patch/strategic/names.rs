@@ -5,7 +5,7 @@
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The identity of an entry. All structs without the merge key have the same identity.
+/// The identity of a list entry. All structs without the merge key have the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum EntryIdentity<'a> {
     Key(Option<&'a Value>),

@@ -5,7 +5,7 @@ use super::names::Positions;
 use crate::machinery::go;
 use serde_json::Value;
 
-/// Checks that the entries in the patch of a list are in the order of its `$setElementOrder`.
+/// Checks that the patched list entries `change` are in the order of `$setElementOrder`.
 pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), StrategicPatchError> {
     let (mut last, positions) = (0, Positions::of(order, key));
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {

@@ -1,8 +1,8 @@
-//! Mutated seeds, for running fuzz targets without cargo-fuzz.
+//! Mutations of fuzz seeds, for running fuzz targets without cargo-fuzz.
 
 use proptest::prelude::*;
 
-/// A seed with some bytes changed, inserted or removed, or with a part repeated; or random bytes.
+/// A fuzz seed with some bytes changed, inserted or removed, or with a part repeated; or random bytes.
 pub(crate) fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5_u8), 1..6);
     let changed = (prop::sample::select(seeds), changes).prop_map(|(mut bytes, changes)| {

@@ -9,12 +9,12 @@ const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 pub(crate) const SELF_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// Starts a server with RBAC; its default client is in `system:masters`.
+/// Starts a server with RBAC; the default client of the returned value is in `system:masters`.
 pub(crate) async fn start_with_rbac() -> TestServer {
     start_with_rbac_and_plugins(Admission::default()).await
 }
 
-/// Like `guarded`, with other admission plugins.
+/// Like [`start_with_rbac`], with these admission plugins.
 pub(crate) async fn start_with_rbac_and_plugins(admission: Admission) -> TestServer {
     let options = ServerOptions {
         authorization: Authorization::Rbac,
@@ -30,7 +30,7 @@ pub(crate) async fn start_with_rbac_and_plugins(admission: Admission) -> TestSer
     wire
 }
 
-/// Sends a request with a bearer token, or without one.
+/// Sends a request with the bearer token `token`, or without a token.
 pub(crate) async fn send_as(
     wire: &TestServer,
     token: Option<&str>,

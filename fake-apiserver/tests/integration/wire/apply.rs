@@ -2,6 +2,7 @@
 
 use super::access::start_with_rbac;
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestResponse, TestServer, client, request};
+use super::managed::owned;
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -36,13 +37,6 @@ fn managers(object: &Value) -> Vec<&str> {
         .flatten()
         .filter_map(|entry| entry["manager"].as_str())
         .collect()
-}
-
-fn fields<'a>(object: &'a Value, manager: &str) -> &'a Value {
-    let entries = object["metadata"]["managedFields"].as_array();
-    let mut entries = entries.into_iter().flatten();
-    let entry = entries.find(|entry| entry["manager"] == manager);
-    entry.map_or(&Value::Null, |entry| &entry["fieldsV1"])
 }
 
 #[tokio::test]
@@ -105,8 +99,8 @@ async fn fields_of_other_managers_require_force() {
     )
     .await;
     assert_eq!(taken["data"], json!({"a": "2", "b": "1"}));
-    assert_eq!(fields(&taken, "one"), &json!({"f:data": {"f:b": {}}}));
-    assert_eq!(fields(&taken, "two"), &json!({"f:data": {"f:a": {}}}));
+    assert_eq!(owned(&taken, "one"), &json!({"f:data": {"f:b": {}}}));
+    assert_eq!(owned(&taken, "two"), &json!({"f:data": {"f:a": {}}}));
 }
 
 #[tokio::test]
@@ -147,7 +141,7 @@ async fn fields_no_longer_applied_are_removed_with_their_last_owner() {
     )
     .await;
     let shared = apply_successfully(&wire, &apply_path("two"), &config_map(&json!({"a": "1"}))).await;
-    assert_eq!(fields(&shared, "one")["f:data"], json!({"f:a": {}, "f:b": {}}));
+    assert_eq!(owned(&shared, "one")["f:data"], json!({"f:a": {}, "f:b": {}}));
     let after = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "1"}), "manager two still applies a");
     let after = apply_successfully(&wire, &apply_path("two"), &config_map(&json!({}))).await;
@@ -168,11 +162,11 @@ async fn updates_take_ownership_from_appliers() {
         .await
         .body;
     assert_eq!(
-        fields(&after, "one"),
+        owned(&after, "one"),
         &Value::Null,
         "manager one owns nothing any more: {after}"
     );
-    assert_eq!(fields(&after, "upd"), &json!({"f:data": {"f:a": {}}}));
+    assert_eq!(owned(&after, "upd"), &json!({"f:data": {"f:a": {}}}));
     let after = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "2"}), "manager one no longer owns a");
 }
@@ -204,7 +198,7 @@ async fn lists_are_merged_by_key_by_value_or_atomically() {
         "nodeSelector": {"n": "1"}});
     let made = apply_successfully(&wire, &path("one"), &pod(spec.clone(), json!(["x.com/a"]))).await;
     assert_eq!(
-        fields(&made, "one")["f:spec"],
+        owned(&made, "one")["f:spec"],
         json!({"f:containers": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {},
             "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}},
             "f:env": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:value": {}}}}},

@@ -45,7 +45,7 @@ async fn capacities_have_neither_spec_nor_status() {
     }
 }
 
-/// Some examples in KEP-1472 contain a node selector, and one uses another name for the capacity. The type has neither field.
+/// Some examples in KEP-1472 contain a node selector, and one example misnames the capacity field. CSIStorageCapacity has neither field.
 #[tokio::test]
 async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
     let wire = TestServer::start().await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A running server and a client.
+/// A running API server and an HTTP client for the server.
 pub(crate) struct TestServer {
     pub(crate) server: ApiServer,
     pub(crate) running: Running,
@@ -37,11 +37,11 @@ impl TestServer {
     }
 
     pub(crate) async fn start_with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        Self::listen(ApiServer::with_extensions(options, observer, extensions())).await
+        Self::serve_and_connect(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
-    /// Starts a listener of this server, with a client for it.
-    pub(crate) async fn listen(server: ApiServer) -> Self {
+    /// Starts a listener of the server, and creates a client that connects to the listener.
+    pub(crate) async fn serve_and_connect(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("the server binds a loopback port");
         let client = client(&running, Some(token));
@@ -120,7 +120,7 @@ impl TestServer {
 }
 
 impl TestWatch {
-    /// The next event; `None` at the end of the stream.
+    /// The next watch event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -137,7 +137,7 @@ impl TestWatch {
         }
     }
 
-    /// The next `count` events, each as `TYPE name`.
+    /// The next `count` watch events, each as `TYPE name`.
     pub(crate) async fn next_events(&mut self, count: usize) -> Vec<String> {
         let mut events = Vec::new();
         for _ in 0..count {
@@ -148,7 +148,7 @@ impl TestWatch {
     }
 }
 
-/// A watch event as `TYPE name`.
+/// Formats a watch event as `TYPE name`.
 pub(crate) fn type_and_name(event: &Value) -> String {
     format!(
         "{} {}",
@@ -157,12 +157,12 @@ pub(crate) fn type_and_name(event: &Value) -> String {
     )
 }
 
-/// A client that connects to a listener, with or without a bearer token.
+/// A client that connects to the listener `running`, with or without a bearer token.
 pub(crate) fn client(running: &Running, token: Option<String>) -> kube::Client {
     let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));
     config.auth_info.token = token.map(Into::into);
     config.default_retry = false;
-    // The connection is plain HTTP; without this setting the client would load all certificates of the host.
+    // The connection is plain HTTP; without `root_cert` the client would load all certificates of the host.
     config.root_cert = Some(Vec::new());
     kube::Client::try_from(config).expect("the client configuration is valid")
 }

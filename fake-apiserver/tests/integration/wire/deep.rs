@@ -3,16 +3,17 @@
 //! The server runs on a thread with half the stack of a tokio worker.
 
 use super::client::TestServer;
+use super::envelope::varint;
 use serde_json::json;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const STACK: usize = 1 << 20;
 
-/// Nesting depths or lengths: around the limits and far beyond them.
+/// Nesting depths or lengths of inputs: around the server's limits and far beyond these limits.
 const SIZES: [usize; 6] = [1, 60, 95, 240, 400, 20_000];
 
-/// The name of an input, and a function that builds a request of a given size.
+/// The name of an input, and a function that builds a request with an input of a given size.
 type Input = (&'static str, fn(usize) -> TestRequest);
 
 struct TestRequest {
@@ -31,7 +32,7 @@ fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> TestR
     }
 }
 
-/// Maximum length of a path; longer paths are truncated.
+/// Maximum length of a URL path; longer paths are truncated.
 const PATH_MAX: usize = 60_000;
 
 fn get(mut path: String) -> TestRequest {
@@ -53,7 +54,7 @@ fn patch(media_type: &'static str, body: String) -> TestRequest {
     }
 }
 
-/// A CustomResourceDefinition with the schema `spec`. It is built as text, since it may nest deeper than JSON parsers allow.
+/// A CustomResourceDefinition with the schema `spec`. Built as text, because the schema may nest deeper than JSON parsers allow.
 fn crd_request(spec: &str, more: &str) -> TestRequest {
     let body = format!(
         r#"{{"metadata": {{"name": "foos.example.com"}}, "spec": {{"group": "example.com", "scope": "Namespaced",
@@ -96,16 +97,6 @@ fn policy(expression: &str) -> TestRequest {
     post(path, "application/json", object.to_string())
 }
 
-fn varint(mut value: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
-}
-
 /// Wraps `reversed` in a length-delimited protobuf field. The bytes are in reverse order, so that deep nesting takes linear time.
 fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
     reversed.extend(before.iter().rev());
@@ -113,7 +104,7 @@ fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
     reversed.extend(head.iter().rev());
 }
 
-/// Wraps a message in the envelope of an object (`runtime.Unknown`).
+/// Wraps a protobuf message in the envelope of API objects (`runtime.Unknown`).
 fn envelope(reversed: &mut Vec<u8>, version: &str, kind: &str) {
     let (version_field, kind_field) = (
         [&[10, version.len() as u8], version.as_bytes()],
@@ -141,7 +132,7 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> TestR
     let mut reversed = Vec::new();
     for _ in 0..times {
         match key {
-            // A map entry.
+            // A map entry: the key, and the schema as field 2.
             Some(key) => {
                 wrap(&mut reversed, &[], 2);
                 wrap(&mut reversed, key, number);
@@ -161,13 +152,13 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> TestR
     )
 }
 
-/// A ConfigMap in protobuf whose message consists of these bytes.
+/// A ConfigMap in protobuf whose encoded message consists of these bytes.
 fn protobuf_map(mut bytes: Vec<u8>) -> TestRequest {
     bytes.reverse();
     protobuf(MAPS, "v1", "ConfigMap", bytes)
 }
 
-/// ControllerRevisions in protobuf, each nested in the `data` of another.
+/// ControllerRevisions in protobuf, each nested in the `data` of the next ControllerRevision.
 fn protobuf_envelopes(times: usize) -> TestRequest {
     let mut reversed = Vec::new();
     for _ in 0..times {
@@ -183,7 +174,7 @@ fn protobuf_envelopes(times: usize) -> TestRequest {
     )
 }
 
-/// JSON patch operations, each of which nests `data` one level deeper.
+/// JSON patch operations, each of which nests `data` of a ConfigMap one level deeper.
 fn nesting_patch(times: usize) -> String {
     let one = json!([{"op": "add", "path": "/t", "value": {}}, {"op": "move", "from": "/data", "path": "/t/d"},
         {"op": "move", "from": "/t", "path": "/data"}]);
@@ -199,7 +190,7 @@ const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const CODES: &[u16] = &[200, 201, 400, 404, 413, 414, 415, 422, 431, 500];
 
-/// Inputs that are invalid at every size.
+/// Names of the inputs that are invalid at every size.
 const INVALID: &[&str] = &[
     "YAML aliases",
     "JSON patch moves",
@@ -367,7 +358,7 @@ const INPUTS: &[Input] = &[
     }),
 ];
 
-/// YAML aliases, each of which expands to nine of the previous one.
+/// YAML aliases, each of which expands to nine copies of the previous alias.
 fn aliases(levels: usize) -> String {
     let mut text = "a0: &a0 x\n".to_owned();
     for level in 1..=levels {
@@ -416,7 +407,7 @@ fn all_sizes(input: &Input) {
     });
 }
 
-/// The parser of stored objects accepts 127 levels of nesting. `managedFields` nest five levels deeper than the fields that they list.
+/// The parser of stored objects accepts 127 levels of nesting. `managedFields` nest five levels deeper than the fields that they describe.
 #[tokio::test]
 async fn objects_nested_too_deep_to_be_decoded_are_not_stored() {
     let wire = TestServer::start().await;

@@ -59,9 +59,9 @@ async fn data_source_and_data_source_ref_are_synchronized() {
     for (name, set, old, new) in [
         ("old", json!({"dataSource": source}), true, true),
         ("new", json!({"dataSourceRef": snapshot}), true, true),
-        // A reference to another namespace requires an alpha feature gate, so it is dropped.
+        // A data source in another namespace requires an alpha feature gate, so the reference is dropped.
         ("elsewhere", json!({"dataSourceRef": elsewhere}), false, false),
-        // `dataSource` never allowed kinds other than PVC and VolumeSnapshot; it is dropped.
+        // `dataSource` never allowed kinds other than PVC and VolumeSnapshot, so a data source of kind `Image` is dropped.
         ("populator", json!({"dataSource": populator}), false, false),
     ] {
         let mut claim = json!({"metadata": {"name": name}, "spec": set});

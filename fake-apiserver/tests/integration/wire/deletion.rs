@@ -262,7 +262,7 @@ async fn large_collections_are_deleted_despite_concurrent_writes() {
         local.create(map(number)).expect("the name is unused");
     }
     let maps = "/api/v1/namespaces/default/configmaps";
-    // Between its batches, deletecollection must not block a concurrent writer.
+    // deletecollection deletes in batches, and must not block a concurrent writer between two batches.
     let (deleted, written) = tokio::join!(wire.delete(maps), async {
         let mut written = 0;
         for number in 1000..1200 {
@@ -311,7 +311,7 @@ async fn resource_version_in_the_query_is_a_precondition_of_delete() {
             "{path}"
         );
     }
-    // ConfigMap `b` did not exist at this revision, so it is not deleted.
+    // ConfigMap `b` did not exist at the revision `old`, so it is not deleted.
     let swept = wire.delete(&format!("{CONFIG_MAPS}?resourceVersion={old}")).await;
     assert_eq!(
         (swept.code, swept.body["items"].as_array().map(Vec::len)),

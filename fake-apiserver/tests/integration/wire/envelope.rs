@@ -1,4 +1,4 @@
-//! A protobuf client that encodes and decodes envelopes and messages by hand.
+//! A protobuf client for tests that encodes and decodes envelopes and messages by hand.
 
 use super::client::{TestServer, request};
 use http_body_util::BodyExt;
@@ -6,7 +6,7 @@ use kube::client::Body;
 
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// A response: status code, media type, body.
+/// An HTTP response: status code, media type, body.
 pub(crate) struct RawResponse {
     pub(crate) code: u16,
     pub(crate) media: String,
@@ -14,7 +14,7 @@ pub(crate) struct RawResponse {
 }
 
 impl RawResponse {
-    /// `apiVersion`, `kind` and the enveloped object.
+    /// `apiVersion`, `kind` and the enveloped object of a protobuf response.
     pub(crate) fn decode_envelope(&self) -> (String, String, Vec<u8>) {
         decode_envelope(&self.bytes)
     }
@@ -59,19 +59,19 @@ pub(crate) fn varint(mut value: usize) -> Vec<u8> {
     out
 }
 
-/// A length-delimited protobuf field.
+/// Encodes a length-delimited protobuf field.
 pub(crate) fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     [&[number << 3 | 2][..], &varint(content.len()), content].concat()
 }
 
-/// A protobuf object in its envelope (`runtime.Unknown`).
+/// Encodes a protobuf object in its envelope (`runtime.Unknown`).
 pub(crate) fn encode_envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let type_meta = [field(1, api_version), field(2, kind)].concat();
     [b"k8s\0".to_vec(), field(1, type_meta), field(2, raw)].concat()
 }
 
-/// The fields of a protobuf message. Varints are decoded and encoded again; other fields are returned as bytes.
+/// The fields of a protobuf message, as number and bytes. Varints are decoded and encoded again; other fields are returned unchanged.
 pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     fn next(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -103,13 +103,13 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     out
 }
 
-/// All values of a protobuf field.
+/// All values of the field `number` in a protobuf message.
 pub(crate) fn field_values(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
     let found = fields(bytes).into_iter().filter(|(n, _)| *n == number);
     found.map(|(_, content)| content).collect()
 }
 
-/// The only value of a protobuf field.
+/// The only value of the field `number` in a protobuf message.
 pub(crate) fn single_field(bytes: &[u8], number: u64) -> Vec<u8> {
     let mut found = field_values(bytes, number);
     assert_eq!(found.len(), 1, "field {number}");
@@ -128,12 +128,12 @@ pub(crate) fn decode_envelope(bytes: &[u8]) -> (String, String, Vec<u8>) {
     (text(&type_meta, 1), text(&type_meta, 2), single_field(rest, 2))
 }
 
-/// The name of a protobuf object: field 1 of its metadata, which is field 1 of the object.
-pub(crate) fn name(object: &[u8]) -> String {
+/// The name of a protobuf API object: field 1 of its metadata, which is field 1 of the object.
+pub(crate) fn object_name(object: &[u8]) -> String {
     text(&single_field(object, 1), 1)
 }
 
-/// An open watch that receives protobuf frames.
+/// An open watch whose events arrive as protobuf frames.
 pub(crate) struct ProtobufWatch {
     body: Body,
     rest: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Fault injection: the responses and watch events of clients, whether a faulty request is executed, and the reports to the observer.
+//! Fault injection: the responses and watch events of clients, whether a faulty request is executed, and reports to the observer.
 
 use super::client::{CAPACITIES, TestServer, capacity, type_and_name};
 use super::observer::start_with_recorder;
@@ -21,7 +21,7 @@ fn status(code: u16) -> Effect {
     }
 }
 
-/// Creates a CSIStorageCapacity; returns false if the connection is closed instead of a response.
+/// Creates a CSIStorageCapacity object; returns false if the server closes the connection instead of responding.
 async fn create_gets_response(wire: &TestServer, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");

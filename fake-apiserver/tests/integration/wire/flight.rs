@@ -23,7 +23,7 @@ async fn start_with_limits(requests_inflight: usize, mutating_requests_inflight:
     TestServer::start_with(options, None).await
 }
 
-/// Starts a request; returns when the server waits for the request body.
+/// Starts a request with the token of client `slow`; returns when the server waits for the request body.
 async fn start_request(wire: &TestServer, method: &str, path: &str, length: usize) -> TcpStream {
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
@@ -43,7 +43,7 @@ async fn start_request(wire: &TestServer, method: &str, path: &str, length: usiz
     socket
 }
 
-/// Sends the body and returns the status line of the response.
+/// Sends the body of a request from `start_request`, and returns the status line of the response.
 async fn finish_request(mut socket: TcpStream, body: &str) -> String {
     socket
         .write_all(body.as_bytes())
@@ -131,7 +131,7 @@ async fn unread_watches_do_not_delay_writers_or_other_watches() {
     sleeper.write_all(head.as_bytes()).await.unwrap();
     sleeper.read_exact(&mut [0; 15]).await.unwrap();
     let mut awake = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
-    // Large enough that the writes exceed the socket buffers of the client that does not read.
+    // Large enough that the writes exceed the socket buffers of the client `sleeper`, which does not read.
     let filler = "x".repeat(256 * 1024);
     for number in 0..100 {
         let name = format!("m{number}");

@@ -1,4 +1,4 @@
-//! Garbage collection: dependents of deleted owners.
+//! Garbage collection: what happens to the dependents of deleted owners.
 
 use super::client::{CONFIG_MAPS, TestServer};
 use fake_apiserver::{Release, ServerOptions};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
 /// An owner reference to `owner`. `blocks`: `blockOwnerDeletion`.
-fn reference(owner: &Value, blocks: bool) -> Value {
+fn owner_reference(owner: &Value, blocks: bool) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
         "uid": owner["metadata"]["uid"], "blockOwnerDeletion": blocks,
@@ -23,7 +23,7 @@ async fn create_map(wire: &TestServer, name: &str, owners: &[Value]) -> Value {
     .await
 }
 
-/// The names of the remaining ConfigMaps, once the garbage collector is idle.
+/// The names of the remaining ConfigMaps, after the garbage collector has become idle.
 async fn remaining_maps(wire: &TestServer) -> Vec<String> {
     wire.server.quiet().await;
     let list = wire.get(CONFIG_MAPS).await.body;
@@ -38,8 +38,8 @@ async fn remaining_maps(wire: &TestServer) -> Vec<String> {
 async fn transitive_dependents_are_deleted_with_their_owner() {
     let wire = TestServer::start().await;
     let owner = create_map(&wire, "owner", &[]).await;
-    let child = create_map(&wire, "child", &[reference(&owner, false)]).await;
-    create_map(&wire, "grandchild", &[reference(&child, false)]).await;
+    let child = create_map(&wire, "child", &[owner_reference(&owner, false)]).await;
+    create_map(&wire, "grandchild", &[owner_reference(&child, false)]).await;
     create_map(&wire, "stranger", &[]).await;
     wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
     assert_eq!(remaining_maps(&wire).await, ["stranger"]);
@@ -55,7 +55,10 @@ async fn dependents_with_another_owner_lose_only_the_reference() {
     create_map(
         &wire,
         "child",
-        &[reference(&owners[0], false), reference(&owners[1], false)],
+        &[
+            owner_reference(&owners[0], false),
+            owner_reference(&owners[1], false),
+        ],
     )
     .await;
     wire.delete(&format!("{CONFIG_MAPS}/a")).await;
@@ -63,7 +66,7 @@ async fn dependents_with_another_owner_lose_only_the_reference() {
     let child = wire.get(&format!("{CONFIG_MAPS}/child")).await.body;
     assert_eq!(
         child["metadata"]["ownerReferences"],
-        json!([reference(&owners[1], false)])
+        json!([owner_reference(&owners[1], false)])
     );
 }
 
@@ -71,11 +74,11 @@ async fn dependents_with_another_owner_lose_only_the_reference() {
 async fn references_to_nonexistent_owners_are_ignored() {
     let wire = TestServer::start().await;
     let mut owner = create_map(&wire, "owner", &[]).await;
-    create_map(&wire, "child", &[reference(&owner, false)]).await;
+    create_map(&wire, "child", &[owner_reference(&owner, false)]).await;
     owner["metadata"]["uid"] = "2c2e7e0c-6d3a-4a63-9b0e-000000000000".into();
-    create_map(&wire, "impostor", &[reference(&owner, false)]).await;
+    create_map(&wire, "impostor", &[owner_reference(&owner, false)]).await;
     owner["kind"] = "Widget".into();
-    create_map(&wire, "unknown", &[reference(&owner, false)]).await;
+    create_map(&wire, "unknown", &[owner_reference(&owner, false)]).await;
     assert_eq!(remaining_maps(&wire).await, ["child", "owner", "unknown"]);
 }
 
@@ -83,7 +86,7 @@ async fn references_to_nonexistent_owners_are_ignored() {
 async fn orphaned_dependents_lose_their_reference() {
     let wire = TestServer::start().await;
     let owner = create_map(&wire, "owner", &[]).await;
-    create_map(&wire, "child", &[reference(&owner, true)]).await;
+    create_map(&wire, "child", &[owner_reference(&owner, true)]).await;
     wire.delete(&format!("{CONFIG_MAPS}/owner?propagationPolicy=Orphan"))
         .await;
     assert_eq!(remaining_maps(&wire).await, ["child"]);
@@ -96,9 +99,9 @@ async fn foreground_deletion_waits_for_blocking_dependents() {
     let wire = TestServer::start().await;
     let owner = create_map(&wire, "owner", &[]).await;
     let mut held = json!({"metadata": {"name": "held", "finalizers": ["example.com/hold"]}});
-    held["metadata"]["ownerReferences"] = json!([reference(&owner, true)]);
+    held["metadata"]["ownerReferences"] = json!([owner_reference(&owner, true)]);
     wire.create(CONFIG_MAPS, held).await;
-    create_map(&wire, "loose", &[reference(&owner, false)]).await;
+    create_map(&wire, "loose", &[owner_reference(&owner, false)]).await;
     let answer = wire
         .delete(&format!("{CONFIG_MAPS}/owner?propagationPolicy=Foreground"))
         .await;
@@ -124,7 +127,7 @@ async fn owner_cycles_are_deleted_in_the_foreground() {
         create_map(&wire, "c", &[]).await,
     ];
     for (owner, dependent) in [(0, "b"), (1, "c"), (2, "a")] {
-        let owners = json!({"metadata": {"ownerReferences": [reference(&maps[owner], true)]}});
+        let owners = json!({"metadata": {"ownerReferences": [owner_reference(&maps[owner], true)]}});
         assert_eq!(
             wire.merge(&format!("{CONFIG_MAPS}/{dependent}"), owners)
                 .await
@@ -150,7 +153,7 @@ async fn replication_controllers_and_jobs_orphan_their_pods_by_default() {
     for (path, owner, name) in [(controllers, controller, "rc"), (jobs, job, "job")] {
         for (query, stays) in [("", true), ("?propagationPolicy=Background", false)] {
             let owner = wire.create(path, owner.clone()).await;
-            create_map(&wire, "child", &[reference(&owner, false)]).await;
+            create_map(&wire, "child", &[owner_reference(&owner, false)]).await;
             let answer = wire.delete(&format!("{path}/{name}{query}")).await;
             let warned = answer.headers.contains_key("warning");
             assert_eq!(warned, stays && name == "job", "{name} {query}");
@@ -168,7 +171,7 @@ async fn replication_controllers_and_jobs_orphan_their_pods_by_default() {
 async fn the_garbage_collector_is_observed_as_a_client() {
     let (wire, recorder) = super::observer::start_with_recorder().await;
     let owner = create_map(&wire, "owner", &[]).await;
-    create_map(&wire, "child", &[reference(&owner, false)]).await;
+    create_map(&wire, "child", &[owner_reference(&owner, false)]).await;
     wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
     wire.server.quiet().await;
     let reported = recorder.texts_containing("commits DELETED");
@@ -199,7 +202,7 @@ async fn events_expire() {
 
 const CAPACITIES: &str = "/apis/storage.k8s.io/v1alpha1/namespaces/default/csistoragecapacities";
 
-/// A 1.20 server whose feature gate enables CSIStorageCapacity, with a CSIStorageCapacity that has this owner.
+/// A 1.20 server whose feature gate enables CSIStorageCapacity, with a CSIStorageCapacity object that `owner` owns.
 async fn start_with_owned_capacity(owner: &str) -> TestServer {
     let options = ServerOptions {
         release: Release::new(20).expect("the release is supported"),
@@ -209,7 +212,7 @@ async fn start_with_owned_capacity(owner: &str) -> TestServer {
     let wire = TestServer::start_with(options, None).await;
     let owner = create_map(&wire, owner, &[]).await;
     let capacity = json!({
-        "metadata": {"name": "c", "ownerReferences": [reference(&owner, false)]}, "storageClassName": "fast",
+        "metadata": {"name": "c", "ownerReferences": [owner_reference(&owner, false)]}, "storageClassName": "fast",
     });
     wire.create(CAPACITIES, capacity).await;
     wire

@@ -9,7 +9,7 @@ use kube::runtime::watcher::{Config, Event, watcher};
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-/// The objects that a client knows from the events of a watcher.
+/// The objects that a client knows from the events of a kube-rs watcher.
 #[derive(Default)]
 struct ObservedState {
     capacities: BTreeMap<String, String>,

@@ -19,7 +19,7 @@ fn workload(name: &str) -> Value {
     })
 }
 
-/// All resources in discovery: the path of the collection, and the discovery entry.
+/// All resources in discovery: the URL path of each collection, and its discovery entry.
 async fn resources(wire: &TestServer) -> Vec<(String, Value)> {
     let groups = wire.get("/apis").await.body;
     let groups = groups["groups"].as_array().expect("groups").clone();
@@ -105,7 +105,7 @@ async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
             (200, &media.parse().unwrap()),
             "{path}"
         );
-        // Opening the watch panics if the server rejects it.
+        // `wire.watch` panics if the server rejects the watch.
         if can("watch") {
             wire.watch(&format!("{path}?watch=true&resourceVersion=1")).await;
         }
@@ -128,7 +128,7 @@ async fn table_rows_have_one_cell_per_column() {
             false => path,
         };
         let name = "v1.example.com";
-        // Kinds with validation reject this body; other kinds store it.
+        // Kinds with validation reject this body with status 422; the remaining kinds store the object.
         let answer = wire.post(&path, json!({"metadata": {"name": name}})).await;
         match answer.code {
             422 => continue,

@@ -52,7 +52,7 @@ async fn objects_above_the_size_limit_of_etcd_are_rejected() {
         assert!(refused.body.get("reason").is_none());
         assert_eq!(wire.get(&format!("{roles}/b")).await.code, 404);
     }
-    // An update, too, must not exceed the limit.
+    // An update must not exceed the size limit either.
     let grown = json!({"metadata": {"annotations": {"a": "x".repeat(1000)}}});
     assert_eq!(
         wire.merge(&format!("{roles}/big-role"), grown.clone()).await.code,
@@ -85,7 +85,7 @@ async fn the_body_of_a_get_is_ignored() {
     let wire = TestServer::start().await;
     let token = wire.server.add_client("reader");
     let head = format!("GET {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
-    // An incomplete body, and a body whose `content-length` exceeds the limit.
+    // An incomplete request body, and a request body whose `content-length` exceeds the limit.
     for body in ["content-length: 10\r\n\r\n{", "content-length: 99999999\r\n\r\n{"] {
         let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
         socket
@@ -114,7 +114,7 @@ async fn http2_without_tls_is_supported() {
 }
 
 /// Forwards the reason for which each watch ended.
-struct WatchEnds(UnboundedSender<WatchEnd>);
+pub(super) struct WatchEnds(pub(super) UnboundedSender<WatchEnd>);
 
 impl Observer for WatchEnds {
     fn observe(&self, event: Event) {
@@ -140,7 +140,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
     let mut first = [0; 15];
     socket.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
-    // From here on the client does not read: first the socket buffers fill up, then the watch queue.
+    // From here on the client `sleeper` does not read: first the socket buffers fill up, then the watch queue.
     let local = wire.server.client("writer");
     let filler = "x".repeat(512 * 1024);
     let mut written = 0;
@@ -154,7 +154,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
         assert!(written < 500, "the watch was never dropped");
         tokio::task::yield_now().await;
         if written > 60 {
-            // The server ends the stream only when the connection can send again, so the client reads a part.
+            // The server ends the stream only when the connection can send again, so the client `sleeper` reads some bytes.
             let mut some = vec![0; 64 * 1024];
             socket.read_exact(&mut some).await.unwrap();
         }
@@ -162,7 +162,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
     wire.server.quiet().await;
 }
 
-/// An observer that panics when an object with a certain name is stored.
+/// An observer that panics when the server stores an object with a certain name.
 struct PanickingObserver;
 
 impl Observer for PanickingObserver {

@@ -19,7 +19,7 @@ fn managers(object: &Value) -> Vec<String> {
 }
 
 /// The fields that a manager owns.
-fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
+pub(super) fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut entries = entries.into_iter().flatten();
     let entry = entries.find(|entry| entry["manager"] == manager);
@@ -146,7 +146,7 @@ async fn status_fields_are_owned_through_the_status_subresource() {
     // `managedFields` in the body of a status update are ignored.
     object["metadata"]["managedFields"] = json!([{}]);
     let after = wire.put(&path, object).await.body;
-    // Entries are sorted by time (in seconds), then by manager.
+    // managedFields entries are sorted by time (in seconds), then by manager.
     assert_eq!(managers(&after), ["creator Update", "kubelet Update status"]);
     assert_eq!(owned(&after, "kubelet"), &json!({"f:status": {"f:hostIP": {}}}));
 }

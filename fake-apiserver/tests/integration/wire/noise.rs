@@ -16,7 +16,7 @@ async fn send(wire: &TestServer, method: &str, path: &str, media: &str, body: &[
     answer(request(&wire.client, method, path, &[("content-type", media)], body).await).await
 }
 
-/// Asserts that the response is no server error, and that a client error is a Status with code and message.
+/// Asserts that the response is no server error, and that a client error is a Status object with code and message.
 fn assert_well_formed(answer: &TestResponse, sent: &str) {
     assert!(answer.code < 500, "{sent}: {} {}", answer.code, answer.text);
     if answer.code >= 400 {
@@ -36,7 +36,7 @@ fn assert_well_formed(answer: &TestResponse, sent: &str) {
     }
 }
 
-/// A valid document with a few bytes changed, or random bytes.
+/// Generates a valid document with a few bytes changed, or random bytes.
 fn mutated(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((0..good.len(), any::<u8>(), 0..3_u8), 1..5);
     let changed = changes.prop_map(move |changes| {
@@ -129,7 +129,7 @@ fn mutated_patches_get_a_well_formed_response() {
         wire.post(CONFIG_MAPS, map).await;
         let path = format!("{CONFIG_MAPS}/m");
         let seen = send(wire, "PATCH", &path, media, &body).await;
-        // kube-apiserver, too, returns a 500 without reason for a malformed strategic merge patch.
+        // As kube-apiserver does, the server returns a 500 without reason for a malformed strategic merge patch.
         let does_not_fit = seen.code == 500 && media == STRATEGIC && seen.body["kind"] == "Status";
         if !does_not_fit {
             assert_well_formed(&seen, &String::from_utf8_lossy(&body));
@@ -186,7 +186,7 @@ fn random_paths_and_accept_headers_get_a_well_formed_response() {
     let paths = prop::collection::vec(segments, 0..8).prop_map(|it| format!("/{}", it.join("/")));
     let ranges = "[a-z*/;=,. 0-9]{0,30}|application/json;as=[A-Za-z]{0,9};g=meta[.]k8s[.]io;v=v[0-9]|\\*/\\*;q=[-0-9.e]{0,6}";
     check_random_inputs((paths, ranges), &async |wire, (path, accept)| {
-        // A watch does not end, so only the response head is checked.
+        // A watch response does not end, so only the status is checked.
         let headers = [("accept", accept.as_str())];
         let response = request(&wire.client, "GET", &path, &headers, "").await;
         assert!(response.status().as_u16() < 500, "{path} {accept}");
@@ -201,7 +201,7 @@ async fn too_deeply_nested_bodies_are_rejected() {
     let objects = r#"{"a":"#.repeat(deep);
     let mut message = Vec::new();
     for _ in 0..1000 {
-        // An unterminated protobuf group, and a field that contains the next 127 bytes.
+        // An unterminated protobuf group, followed by a field that contains the next 127 bytes.
         message.extend_from_slice(b"\x0b\x0a\x7f");
     }
     let protobuf = [&CAPACITY_PROTOBUF[..4], &message].concat();
@@ -296,7 +296,7 @@ async fn json_patches_that_copy_exponentially_are_rejected() {
     assert_eq!(refused.body["message"], text);
 }
 
-/// Merges lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
+/// Merges finalizer lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
 #[tokio::test]
 async fn merging_long_lists_takes_linear_time() {
     let wire = TestServer::start().await;

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Records observed events as short texts.
+/// Records the events that the observer receives as short texts.
 #[derive(Default)]
 pub(crate) struct Recorder {
     reported: Mutex<Vec<String>>,
@@ -226,7 +226,7 @@ async fn rejected_watches_do_not_count_as_open() {
         assert!(refused.code >= 400, "{accept}: {}", refused.code);
     }
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    // This would never return if the rejected watches still had queued events.
+    // `quiet` would never return if the rejected watches still had queued events.
     wire.server.quiet().await;
     assert!(recorder.texts_containing("unwatches").is_empty());
 }

@@ -5,7 +5,7 @@ use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The URL of an OpenAPI document, with its hash, from the index.
+/// The URL of an OpenAPI document, with the hash of its content, from the index. `place`: key of the document in the index.
 async fn document_url(wire: &TestServer, place: &str) -> String {
     let index = wire.get("/openapi/v3").await.body;
     let url = &index["paths"][place]["serverRelativeURL"];
@@ -16,7 +16,7 @@ async fn document(wire: &TestServer, place: &str) -> Value {
     wire.get(&document_url(wire, place).await).await.body
 }
 
-/// All `$ref` targets in a document.
+/// Collects all `$ref` targets in an OpenAPI document.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
@@ -280,7 +280,7 @@ async fn schemas_contain_required_fields_defaults_and_enums() {
         required(&storage, "storage.v1.StorageClass"),
         json!(["provisioner"])
     );
-    // The Go types of these fields imply other defaults and required fields.
+    // The Go types of the fields below imply these required fields, defaults and enums.
     assert_eq!(
         required(&core, "core.v1.Event"),
         json!(["involvedObject", "metadata"])

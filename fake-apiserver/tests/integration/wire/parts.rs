@@ -104,7 +104,7 @@ fn fault_rules_decide_the_outcome_of_a_request() {
 async fn tls_rejects_connections_of_other_listeners_that_do_not_speak_tls() {
     let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).unwrap();
     let (ours, mut theirs) = tokio::io::duplex(1024);
-    // A client without TLS connects to the TLS port.
+    // A client without TLS sends an HTTP request to the TLS listener.
     tokio::io::AsyncWriteExt::write_all(&mut theirs, b"GET / HTTP/1.1\r\n\r\n")
         .await
         .unwrap();

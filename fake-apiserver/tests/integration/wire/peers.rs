@@ -1,7 +1,8 @@
 //! Clients that exhaust resources: too many, silent, slow or half-closed connections. Other clients must still be served.
 
 use super::client::{CONFIG_MAPS, TestServer};
-use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
+use super::limits::WatchEnds;
+use fake_apiserver::{Limits, ServerOptions, WatchEnd};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper::body::Bytes;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const SOON: Duration = Duration::from_millis(50);
 
@@ -63,7 +64,7 @@ async fn connections_above_the_limit_are_closed_until_one_is_free() {
     );
     assert_served(&wire).await;
     drop((one, two));
-    // The server observes the closed connections with some delay.
+    // The server observes the closed connections with some delay, so the request is repeated until it succeeds.
     loop {
         let mut socket = connect(&wire).await;
         let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -147,23 +148,7 @@ async fn missing_bodies_return_a_timeout() {
 }
 
 /// Forwards the reason for which each watch ended.
-struct WatchEnds(UnboundedSender<WatchEnd>);
-
-impl Observer for WatchEnds {
-    fn observe(&self, event: Event) {
-        if let Event::WatchClosed { why, .. } = event {
-            self.0.send(why).ok();
-        }
-    }
-}
-
-async fn start_with_raw_watch(
-    limits: Limits,
-) -> (
-    TestServer,
-    tokio::sync::mpsc::UnboundedReceiver<WatchEnd>,
-    TcpStream,
-) {
+async fn start_with_raw_watch(limits: Limits) -> (TestServer, UnboundedReceiver<WatchEnd>, TcpStream) {
     let (sender, ends) = unbounded_channel();
     let options = ServerOptions {
         limits,
@@ -225,7 +210,7 @@ async fn unread_responses_release_their_slot_and_end_their_connection() {
     )
     .await;
     let token = format!("Bearer {}", wire.server.add_client("reader"));
-    // The connection stays active, but its stream windows are too small for the response.
+    // The HTTP/2 connection stays active, but its stream windows are too small for the responses.
     let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(1);
     let socket = TokioIo::new(connect(&wire).await);
@@ -240,7 +225,7 @@ async fn unread_responses_release_their_slot_and_end_their_connection() {
         untaken.push(answer);
     }
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
-    // The connection may end gracefully or with an error.
+    // The HTTP/2 connection may end gracefully or with an error.
     connection.await.expect("the connection task does not panic").ok();
     for answer in untaken {
         assert!(
@@ -278,7 +263,7 @@ async fn lists_are_rejected_while_too_many_response_bytes_are_unread() {
     assert_eq!(refused.code, 429);
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.code, 200);
-    // The server observes the reset stream with some delay.
+    // The server observes the reset stream with some delay, so the request is repeated until it succeeds.
     drop(unread);
     let mut code = 429;
     for _ in 0..10_000 {
@@ -320,7 +305,7 @@ async fn connections_stay_usable_after_a_rejection_before_the_body() {
              content-length: 100000\r\n\r\n"
         );
         socket.write_all(head.as_bytes()).await.expect("a connection");
-        // After this returns, the server has read the request head above.
+        // When `assert_served` returns, the server has also read the request head above.
         assert_served(&wire).await;
         socket
             .write_all(&[b'x'; 100_000])

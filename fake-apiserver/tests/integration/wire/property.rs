@@ -1,4 +1,4 @@
-//! Random writes in random order: lists, watches and pages return the state of a small model.
+//! Random writes in random order: lists, watches and pages return the state of a model that applies the same writes.
 
 use super::client::{CONFIG_MAPS, TestServer, TestWatch};
 use proptest::prelude::*;
@@ -6,23 +6,23 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A write, or the start of a reader.
+/// A step of the property test: a write, or the start of a reader.
 #[derive(Clone, Debug)]
 enum Step {
     Put { name: u8, value: u8 },
     Label { name: u8, on: bool },
     Delete { name: u8 },
-    Read(Reading),
+    Read(ReaderOptions),
 }
 
-/// How a reader lists and watches.
+/// How a reader of the property test lists and watches objects.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ReaderOptions {
     selector: Selector,
     /// Page size of the list; None for a streaming list.
     page: Option<u8>,
-    /// The reader watches from the start, so that events are queued. Otherwise it watches only at the end, and events come from the watch
-    /// history.
+    /// Whether the reader watches from the start, so that events are queued. Otherwise it watches only at the end, and events come from the
+    /// watch history.
     live: bool,
     /// Number of events after which the reader closes its watch and resumes it.
     patience: usize,
@@ -38,7 +38,7 @@ enum Selector {
     NotNamed,
 }
 
-/// The model: data and label of each object.
+/// The model of the server's state: data and label of each object, by object name.
 type Model = BTreeMap<String, (Option<u8>, Option<bool>)>;
 type State = BTreeMap<String, Value>;
 
@@ -75,7 +75,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         Selector::NotNamed,
     ]);
     let reading = (selector, prop::option::of(1..4_u8), any::<bool>(), 1..6_usize);
-    let reading = reading.prop_map(|(selector, page, live, patience)| Reading {
+    let reading = reading.prop_map(|(selector, page, live, patience)| ReaderOptions {
         selector,
         page,
         live,
@@ -108,21 +108,21 @@ fn all_ways_of_reading_agree_with_a_model() {
     ran.unwrap();
 }
 
-/// The server and the model; both receive the same writes.
+/// The server under test and the model of its state; both receive the same writes.
 struct ServerAndModel {
     wire: TestServer,
     model: Model,
-    /// The model after each write that increased the revision, with that revision.
+    /// The state of the model after each write that increased the revision, with that revision.
     past: Vec<(u64, Model)>,
 }
 
-/// A reader: the objects that it knows, and the revision from which it resumes.
+/// A reader of the property test: the objects that it knows, and the revision from which it resumes.
 struct Reader {
-    reading: Reading,
+    reading: ReaderOptions,
     state: State,
     /// The watch path without resourceVersion.
     path: String,
-    /// None for a streaming list until its first bookmark.
+    /// Revision from which the reader resumes. None for a streaming list until its first bookmark.
     revision: Option<String>,
     watch: Option<TestWatch>,
 }
@@ -140,7 +140,7 @@ async fn check(steps: &[Step]) {
             step => world.write(step).await,
         }
     }
-    // These two writes produce an event for every reader, so that all readers reach the end.
+    // The last two writes produce an event for every reader, so that all readers reach the last revision.
     for on in [true, false] {
         world.write(&Step::Label { name: 9, on }).await;
     }
@@ -199,7 +199,7 @@ impl ServerAndModel {
         }
     }
 
-    /// A list at any past revision must return the model at that revision, and a watch from there must lead to the final state.
+    /// A list at any past revision must return the model at that revision, and a watch from that revision must lead to the final state.
     async fn check_past(&self, end: u64) {
         for (revision, model) in &self.past {
             let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
@@ -221,7 +221,7 @@ impl ServerAndModel {
 }
 
 impl Reader {
-    async fn begin(world: &mut ServerAndModel, reading: Reading) -> Self {
+    async fn begin(world: &mut ServerAndModel, reading: ReaderOptions) -> Self {
         let query = reading.selector.query();
         let mut reader = Self {
             reading,
@@ -239,7 +239,7 @@ impl Reader {
         reader
     }
 
-    /// Lists page by page, with a write between pages.
+    /// Lists objects page by page, with a write between pages.
     async fn list(&mut self, world: &mut ServerAndModel, limit: u8) {
         let query = self.reading.selector.query();
         let before = self.reading.selector.select(&world.model);
@@ -279,7 +279,7 @@ impl Reader {
                 Some(watch) => watch,
                 None => self.open(wire).await,
             };
-            // A streaming list is read to its end: before the end there is no revision to resume from.
+            // A streaming list is read to its end: before the bookmark there is no revision from which to resume.
             let mut left = self.reading.patience;
             while left > 0 && self.revision.as_ref() != Some(&end) {
                 let event = watch.next().await.expect("the watch has not ended");
@@ -312,7 +312,7 @@ fn items_by_name(list: &Value) -> State {
     items.iter().map(|item| (name_of(item), item.clone())).collect()
 }
 
-/// Converts objects to the form of the model.
+/// Converts API objects to data and label, as in the model.
 fn to_model(state: &State) -> Model {
     let read = |object: &Value| {
         let value = object["data"]["v"]
@@ -332,7 +332,7 @@ fn to_model(state: &State) -> Model {
 fn apply_event(state: &mut State, event: &Value) {
     let mut object = event["object"].clone();
     let name = name_of(&object);
-    // List items have no `apiVersion` and `kind`.
+    // List items have no `apiVersion` and `kind`, so both are removed from objects of events.
     object
         .as_object_mut()
         .expect("events contain an object")

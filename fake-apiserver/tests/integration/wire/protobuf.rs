@@ -2,8 +2,8 @@
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, pod};
 use super::envelope::{
-    PROTOBUF, ProtobufWatch, decode_envelope, encode_envelope, field, field_values, fields, get, name, send,
-    single_field, text,
+    PROTOBUF, ProtobufWatch, decode_envelope, encode_envelope, field, field_values, fields, get, object_name,
+    send, single_field, text,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -80,7 +80,7 @@ async fn objects_read_in_protobuf_can_be_written_back() {
         before,
         "an update without changes preserves the object"
     );
-    // The same bytes are rejected if the URL has another object name.
+    // The same object is rejected if the URL contains another object name.
     assert_eq!(
         send(&wire, "PUT", &format!("{PODS}/other"), PROTOBUF, read.bytes)
             .await
@@ -103,7 +103,7 @@ async fn get_list_and_watch_return_the_same_bytes() {
         .await
         .decode_envelope();
     assert_eq!(
-        (version.as_str(), kind.as_str(), name(&object).as_str()),
+        (version.as_str(), kind.as_str(), object_name(&object).as_str()),
         ("v1", "ConfigMap", "a")
     );
     assert_eq!(
@@ -117,7 +117,7 @@ async fn get_list_and_watch_return_the_same_bytes() {
     assert_eq!((version.as_str(), kind.as_str()), ("v1", "ConfigMapList"));
     let items = field_values(&list, 2);
     assert_eq!(
-        items.iter().map(|item| name(item)).collect::<Vec<_>>(),
+        items.iter().map(|item| object_name(item)).collect::<Vec<_>>(),
         ["a", "b"]
     );
     assert_eq!(items[0], object);
@@ -159,7 +159,7 @@ async fn pages_contain_a_continue_token() {
     assert_eq!(
         field_values(&rest, 2)
             .iter()
-            .map(|item| name(item))
+            .map(|item| object_name(item))
             .collect::<Vec<_>>(),
         ["c"]
     );
@@ -183,7 +183,7 @@ async fn watch_frames_contain_initial_events_bookmark_and_changes() {
         (text(&annotation, 1).as_str(), text(&annotation, 2).as_str()),
         ("k8s.io/initial-events-end", "true")
     );
-    // Events of up to 1 kB: the response needs several frames, and some lengths need more than one byte.
+    // Events of up to 1 kB: the response needs several frames, and some length prefixes need more than one byte.
     for number in 0..100 {
         let filler = "x".repeat(number * 10);
         wire.create(
@@ -195,14 +195,14 @@ async fn watch_frames_contain_initial_events_bookmark_and_changes() {
     for number in 0..100 {
         let (event, object) = frames.next().await;
         assert_eq!(
-            (event.as_str(), name(&decode_envelope(&object).2)),
+            (event.as_str(), object_name(&decode_envelope(&object).2)),
             ("ADDED", format!("m{number}"))
         );
     }
     wire.delete(&format!("{CONFIG_MAPS}/a")).await;
     let (event, object) = frames.next().await;
     assert_eq!(
-        (event.as_str(), name(&decode_envelope(&object).2).as_str()),
+        (event.as_str(), object_name(&decode_envelope(&object).2).as_str()),
         ("DELETED", "a")
     );
 }
@@ -246,7 +246,7 @@ async fn partial_object_metadata_is_returned_on_request() {
         (version.as_str(), kind.as_str()),
         ("meta.k8s.io/v1", "PartialObjectMetadata")
     );
-    assert_eq!((fields(&object).len(), name(&object).as_str()), (1, "a"));
+    assert_eq!((fields(&object).len(), object_name(&object).as_str()), (1, "a"));
     let list = METADATA.replace("Metadata;", "MetadataList;");
     let (version, kind, list) = get(&wire, CONFIG_MAPS, &list).await.decode_envelope();
     assert_eq!(
@@ -285,7 +285,7 @@ async fn the_first_supported_media_type_is_chosen() {
         ),
         ("*/*", 200, "application/json"),
         (&table_or_json, 200, "application/json"),
-        // Tables can only be serialized as JSON.
+        // Tables are only available as JSON.
         (table, 406, "application/json"),
     ] {
         for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}/a")] {
@@ -419,7 +419,7 @@ fn random_bodies_are_a_bad_request() {
         .run(&bodies, |bytes| {
             let answer = runtime.block_on(send(&wire, "POST", PODS, "application/json", bytes));
             let status: Value = serde_json::from_slice(&answer.bytes).expect("the response is JSON");
-            // Random bytes that decode as a pod are not a valid pod.
+            // Random bytes may decode as a pod, but the pod is invalid.
             prop_assert!([400, 422].contains(&answer.code), "{status}");
             prop_assert_eq!(&status["kind"], "Status");
             Ok(())

@@ -28,7 +28,7 @@ async fn status_code_as(wire: &TestServer, token: &str, method: &str, path: &str
     send_as(wire, Some(token), method, path, Value::Null).await.code
 }
 
-/// Whether a SelfSubjectAccessReview of the user allows the action.
+/// Whether a SelfSubjectAccessReview with this token allows the action in `attributes`.
 async fn is_allowed(wire: &TestServer, token: &str, attributes: Value) -> bool {
     let answer = send_as(
         wire,

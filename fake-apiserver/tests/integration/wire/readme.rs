@@ -7,7 +7,7 @@ use std::path::Path;
 fn tests_named_in_the_readme_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    // Every second part between backticks is code.
+    // Every second part of the README between backticks is code.
     let names = readme.split('`').skip(1).step_by(2);
     let (mut areas, mut tests) = (0, 0);
     for name in names {

@@ -11,7 +11,7 @@ fn release(text: &str) -> Release {
     text.parse().expect("the release is valid")
 }
 
-fn gates(on: Option<bool>) -> BTreeMap<String, bool> {
+fn capacity_gate(on: Option<bool>) -> BTreeMap<String, bool> {
     on.map(|on| ("CSIStorageCapacity".to_owned(), on))
         .into_iter()
         .collect()
@@ -20,7 +20,7 @@ fn gates(on: Option<bool>) -> BTreeMap<String, bool> {
 async fn start_release(text: &str, on: Option<bool>) -> TestServer {
     let options = ServerOptions {
         release: release(text),
-        gates: gates(on),
+        gates: capacity_gate(on),
         ..ServerOptions::default()
     };
     TestServer::start_with(options, None).await
@@ -30,7 +30,7 @@ fn capacities_of(version: &str) -> String {
     CAPACITIES.replace("/v1/", &format!("/{version}/"))
 }
 
-/// The versions that serve CSIStorageCapacity; requests and discovery must agree.
+/// The API versions that serve CSIStorageCapacity; requests and discovery must agree.
 async fn served_capacity_versions(wire: &TestServer) -> Vec<&'static str> {
     let mut found = Vec::new();
     let group = wire.get("/apis/storage.k8s.io").await.body;
@@ -60,7 +60,7 @@ async fn each_release_serves_its_versions() {
     let wire = TestServer::start().await;
     for release in Release::all() {
         for on in [None, Some(false), Some(true)] {
-            wire.server.set_release(release, &gates(on));
+            wire.server.set_release(release, &capacity_gate(on));
             let minor = release.minor();
             let gate = on.unwrap_or(minor >= 21);
             let expected: &[&str] = match minor {
@@ -89,7 +89,7 @@ async fn each_release_serves_its_versions() {
     }
 }
 
-/// The resources of the group storage.k8s.io in all versions.
+/// The resources of the API group storage.k8s.io in all versions.
 async fn storage_resources(wire: &TestServer) -> BTreeSet<String> {
     let group = wire.get("/apis/storage.k8s.io").await.body;
     let mut names = BTreeSet::new();
@@ -114,9 +114,9 @@ async fn feature_gates_and_newer_releases_remove_no_resource() {
     let wire = TestServer::start().await;
     let mut before = BTreeSet::new();
     for release in Release::all() {
-        wire.server.set_release(release, &gates(Some(false)));
+        wire.server.set_release(release, &capacity_gate(Some(false)));
         let without = storage_resources(&wire).await;
-        wire.server.set_release(release, &gates(Some(true)));
+        wire.server.set_release(release, &capacity_gate(Some(true)));
         let with = storage_resources(&wire).await;
         assert!(
             with.is_superset(&without),
@@ -162,7 +162,8 @@ async fn objects_survive_while_their_resource_is_not_served() {
         .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
         .await;
     assert_eq!(watch.next_events(1).await, ["ADDED c"]);
-    wire.server.set_release(release("1.20"), &gates(Some(false)));
+    wire.server
+        .set_release(release("1.20"), &capacity_gate(Some(false)));
     assert_eq!(watch.next().await, None, "no longer served");
     assert_eq!(wire.get(&capacities_of("v1alpha1")).await.code, 404);
     for (to, version) in [
@@ -171,7 +172,7 @@ async fn objects_survive_while_their_resource_is_not_served() {
         ("1.24", "v1"),
         ("1.36", "v1"),
     ] {
-        wire.server.set_release(release(to), &gates(Some(true)));
+        wire.server.set_release(release(to), &capacity_gate(Some(true)));
         let found = wire.get(&format!("{}/c", capacities_of(version))).await.body;
         assert_eq!(
             found["metadata"], created["metadata"],
@@ -190,7 +191,7 @@ async fn watches_of_versions_that_stay_served_continue() {
         .watch(&format!("{}?watch=true", capacities_of("v1beta1")))
         .await;
     let mut new = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
-    wire.server.set_release(release("1.27"), &gates(None));
+    wire.server.set_release(release("1.27"), &capacity_gate(None));
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     assert_eq!(new.next_events(1).await, ["ADDED c"]);
     assert_eq!(old.next().await, None);
@@ -229,12 +230,13 @@ async fn v1alpha1_of_1_20_has_no_maximum_volume_size() {
     let mut body = capacity("c", "1Gi");
     body["maximumVolumeSize"] = "512Mi".into();
     wire.create(&capacities_of("v1beta1"), body.clone()).await;
-    wire.server.set_release(release("1.20"), &gates(Some(true)));
+    wire.server
+        .set_release(release("1.20"), &capacity_gate(Some(true)));
     let path = format!("{}/c", capacities_of("v1alpha1"));
     assert_eq!(wire.get(&path).await.body["maximumVolumeSize"], Value::Null);
     body["metadata"]["name"] = "d".into();
     wire.create(&capacities_of("v1alpha1"), body).await;
-    wire.server.set_release(release("1.21"), &gates(None));
+    wire.server.set_release(release("1.21"), &capacity_gate(None));
     let beta = |name: &str| format!("{}/{name}", capacities_of("v1beta1"));
     assert_eq!(
         wire.get(&beta("c")).await.body["maximumVolumeSize"],
@@ -242,10 +244,11 @@ async fn v1alpha1_of_1_20_has_no_maximum_volume_size() {
         "the field was hidden, not removed"
     );
     assert_eq!(wire.get(&beta("d")).await.body["maximumVolumeSize"], Value::Null);
-    wire.server.set_release(release("1.20"), &gates(Some(true)));
+    wire.server
+        .set_release(release("1.20"), &capacity_gate(Some(true)));
     wire.merge(&path, json!({"metadata": {"labels": {"touched": "yes"}}}))
         .await;
-    wire.server.set_release(release("1.21"), &gates(None));
+    wire.server.set_release(release("1.21"), &capacity_gate(None));
     assert_eq!(
         wire.get(&beta("c")).await.body["maximumVolumeSize"],
         Value::Null,
@@ -257,7 +260,7 @@ fn driver_with_storage_capacity(tracks: &Value) -> Value {
     json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
 }
 
-/// Writes `spec.storageCapacity` of a CSIDriver by merge patch, JSON patch and update; returns the status codes.
+/// Writes `spec.storageCapacity` of a CSIDriver by merge patch, JSON patch and update; returns the status code of each request.
 async fn write_storage_capacity(wire: &TestServer, tracks: bool) -> Vec<u16> {
     let path = format!("{DRIVERS}/d");
     let mut whole = wire.get(&path).await.body;
@@ -320,7 +323,7 @@ async fn other_fields_of_a_driver_are_mutable_by_release() {
         (23, "requiresRepublish", json!(true), 200),
     ] {
         wire.server
-            .set_release(Release::new(minor).unwrap(), &gates(None));
+            .set_release(Release::new(minor).unwrap(), &capacity_gate(None));
         let answer = wire
             .merge(&format!("{DRIVERS}/d"), json!({"spec": {field: value}}))
             .await;
@@ -345,10 +348,12 @@ async fn storage_capacity_is_dropped_on_create_and_preserved_on_update_if_the_ga
             "{minor}"
         );
         wire.delete(&path).await;
-        wire.server.set_release(release(minor), &gates(Some(true)));
+        wire.server
+            .set_release(release(minor), &capacity_gate(Some(true)));
         wire.create(DRIVERS, driver_with_storage_capacity(&json!(true)))
             .await;
-        wire.server.set_release(release(minor), &gates(Some(false)));
+        wire.server
+            .set_release(release(minor), &capacity_gate(Some(false)));
         assert_eq!(
             wire.get(&path).await.body["spec"]["storageCapacity"],
             true,
@@ -381,22 +386,24 @@ async fn releases_without_storage_capacity_hide_it_and_drop_it_on_update() {
     let created = wire
         .create(DRIVERS, driver_with_storage_capacity(&json!(true)))
         .await;
-    wire.server.set_release(release("1.18"), &gates(None));
+    wire.server.set_release(release("1.18"), &capacity_gate(None));
     let hidden = wire.get(&path).await.body;
     assert_eq!(hidden["spec"]["storageCapacity"], Value::Null);
     assert_eq!(hidden["metadata"], created["metadata"]);
-    wire.server.set_release(release("1.19"), &gates(Some(true)));
+    wire.server
+        .set_release(release("1.19"), &capacity_gate(Some(true)));
     assert_eq!(
         wire.get(&path).await.body["spec"]["storageCapacity"],
         true,
         "reading does not drop the field"
     );
-    wire.server.set_release(release("1.18"), &gates(None));
+    wire.server.set_release(release("1.18"), &capacity_gate(None));
     let touched = wire
         .merge(&path, json!({"metadata": {"labels": {"touched": "yes"}}}))
         .await;
     assert_eq!(touched.code, 200, "{}", touched.text);
-    wire.server.set_release(release("1.19"), &gates(Some(true)));
+    wire.server
+        .set_release(release("1.19"), &capacity_gate(Some(true)));
     let back = wire.get(&path).await.body;
     assert_eq!(back["spec"]["storageCapacity"], Value::Null);
     assert_eq!(back["metadata"]["uid"], created["metadata"]["uid"]);
@@ -409,7 +416,7 @@ async fn older_releases_serve_older_discovery() {
         application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
     for (minor, kind) in [(26, "APIGroupList"), (28, "v2beta1"), (30, "v2")] {
         wire.server
-            .set_release(Release::new(minor).unwrap(), &gates(None));
+            .set_release(Release::new(minor).unwrap(), &capacity_gate(None));
         let answer = wire
             .send("GET", "/apis", &[("accept", both)], String::new())
             .await;
@@ -421,7 +428,7 @@ async fn older_releases_serve_older_discovery() {
             "1.{minor}: {reported:?}"
         );
     }
-    wire.server.set_release(release("1.18"), &gates(None));
+    wire.server.set_release(release("1.18"), &capacity_gate(None));
     let groups = wire.get("/apis").await.body.to_string();
     assert!(
         !groups.contains("events.k8s.io") && !groups.contains("policy"),
@@ -446,6 +453,7 @@ async fn in_process_clients_use_the_served_version() {
     body["apiVersion"] = "storage.k8s.io/v1".into();
     body["kind"] = "CSIStorageCapacity".into();
     assert_eq!(local.create(body).unwrap_err().code, 404);
-    wire.server.set_release(release("1.20"), &gates(Some(false)));
+    wire.server
+        .set_release(release("1.20"), &capacity_gate(Some(false)));
     assert_eq!(local.list(&at).unwrap_err().code, 404);
 }

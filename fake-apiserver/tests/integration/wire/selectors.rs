@@ -254,7 +254,7 @@ async fn metadata_name_selectors_find_only_that_object() {
     ] {
         let list = wire.get(&format!("{path}?{selector}")).await.body;
         assert_eq!(names(&list).len(), found, "{path} {selector}");
-        // A watch starts with the same objects, followed by a bookmark.
+        // A watch starts with events for the objects of the list, followed by a bookmark.
         let mut watch = wire
             .watch(&format!("{path}?watch=1&allowWatchBookmarks=true&{selector}"))
             .await;

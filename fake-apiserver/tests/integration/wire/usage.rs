@@ -1,4 +1,4 @@
-//! The permissions that a run used, and RBAC roles generated from them.
+//! The permissions that the requests of a client used, and RBAC roles generated from these permissions.
 
 use super::access::{send_as, start_with_rbac};
 use super::client::{CAPACITIES, CONFIG_MAPS, TestServer, capacity};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NODES: &str = "/api/v1/nodes";
 
-/// Requests of a client whose permissions are recorded.
+/// Requests of a client whose used permissions are recorded.
 const RUN: [(&str, &str); 6] = [
     ("GET", "/apis/storage.k8s.io/v1"),
     ("GET", NODES),

@@ -24,7 +24,7 @@ fn attachment(inline: &Value) -> Value {
     })
 }
 
-/// Invalid volume sources, each with the part of the error message that follows the volume's name.
+/// Invalid volume sources, each with the part of the error message that follows the name of the volume.
 fn invalid_sources() -> Vec<(Value, &'static str)> {
     vec![
         (

@@ -276,7 +276,7 @@ async fn bookmarks_are_empty_objects_of_their_kind() {
     assert_eq!(bookmark["object"]["status"], json!({}));
 }
 
-/// After this many changes, the watch history stores a superseded object in serialized form only.
+/// Number of changes after which the watch history stores a superseded object in serialized form only.
 const LONG_AGO: usize = 2_100;
 
 #[tokio::test]

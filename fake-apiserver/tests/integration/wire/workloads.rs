@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const APPS: &str = "/apis/apps/v1/namespaces/default";
 
-/// A workload spec whose selector matches its own pods.
+/// The spec of a workload whose selector matches its own pod template.
 fn spec() -> Value {
     json!({
         "selector": {"matchLabels": {"a": "b"}},

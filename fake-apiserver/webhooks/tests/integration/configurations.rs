@@ -1,4 +1,4 @@
-//! Validation and defaulting of webhook configurations.
+//! Tests of validation and defaulting of webhook configurations.
 
 use super::{MUTATING, VALIDATING, hook};
 use crate::client::TestServer;

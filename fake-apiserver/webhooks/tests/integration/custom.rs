@@ -1,4 +1,4 @@
-//! Webhooks for CRDs and custom resources: versions and pruning.
+//! Tests of webhooks for CRDs and custom resources: versions and pruning.
 
 use super::{VALIDATING, denied, hook, register, register_mutating};
 use crate::client::TestServer;

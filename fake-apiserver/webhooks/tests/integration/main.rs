@@ -1,4 +1,4 @@
-//! Admission webhooks through the API of a server: when they are called, and how their responses are handled.
+//! Tests of admission webhooks through the API of a server: when webhooks are called, and how their responses are handled.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
 
@@ -23,7 +23,7 @@ use fake_apiserver::extension::Extension;
 use serde_json::{Value, json};
 use webhook_server::Hook;
 
-/// The extensions of the servers in these tests.
+/// The extensions with which the tests start their servers.
 fn extensions() -> Vec<Extension> {
     vec![
         fake_apiserver_apiextensions::extension(),
@@ -52,7 +52,7 @@ fn hook(name: &str, client: Value, own: Value) -> Value {
     hook
 }
 
-/// Creates a webhook configuration with these webhooks.
+/// Creates a webhook configuration with the given webhooks.
 async fn register(wire: &TestServer, path: &str, name: &str, hooks: Vec<Value>) {
     wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
         .await;

@@ -261,7 +261,7 @@ async fn webhook_paths_are_normalized() {
 #[tokio::test]
 async fn webhook_calls_end_after_timeout_seconds() {
     let wire = TestServer::start().await;
-    // Accepts connections, but never responds.
+    // A listener that accepts connections, but never responds.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
     let client = json!({"url": format!("https://{address}/validate")});

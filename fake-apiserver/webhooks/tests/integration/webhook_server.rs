@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 /// Computes the response body from the URL path and the received review.
 type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
-/// A webhook server on a loopback port, until it is dropped.
+/// A running webhook server on a loopback port; stops when dropped.
 pub(crate) struct Hook {
     pub(crate) address: SocketAddr,
     /// The certificate of the server's certificate authority, as `caBundle`.
@@ -42,7 +42,7 @@ impl Drop for Hook {
 }
 
 impl Hook {
-    /// Starts a webhook server. `answer` returns the whole response body, also an invalid one.
+    /// Starts a webhook server. `answer` returns the whole response body, which may be invalid.
     pub(crate) async fn start_raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(ca_signed_acceptor(), Arc::new(answer)).await
     }
@@ -53,7 +53,7 @@ impl Hook {
         let (stored, connections) = (reviews.clone(), Arc::new(AtomicUsize::new(0)));
         let count = connections.clone();
         let task = tokio::spawn(async move {
-            // Dropping the server aborts these tasks and closes the connections.
+            // Dropping the webhook server aborts its tasks and closes the connections.
             let mut tasks = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
@@ -98,7 +98,7 @@ impl Hook {
         json!({"url": format!("https://{}{path}", self.address), "caBundle": self.authority})
     }
 
-    /// The number of accepted connections.
+    /// The number of connections that the webhook server has accepted.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Tests field and enum numbers against bytes that were encoded by hand from the CSI specification. Does not know how the messages are
-//! used.
+//! Tests field and enum numbers against bytes that were encoded by hand from the CSI specification. Does not know how calls use the
+//! messages.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use csi_proto::v1::{
 };
 use prost::Message;
 
-/// A length-delimited field (wire type 2) with a field number below 16 and content shorter than 128 bytes.
+/// Encodes a length-delimited protobuf field (wire type 2) with a field number below 16 and content shorter than 128 bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![
         number << 3 | 2,
@@ -20,12 +20,12 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An integer field (wire type 0) with a field number below 16 and a value below 128.
+/// Encodes an integer protobuf field (wire type 0) with a field number below 16 and a value below 128.
 fn int(number: u8, value: u8) -> Vec<u8> {
     vec![number << 3, value]
 }
 
-/// An entry of a map field: key is field 1, value is field 2.
+/// Encodes an entry of a protobuf map field: the key is field 1, the value is field 2.
 fn entry(number: u8, key: &str, value: &str) -> Vec<u8> {
     field(
         number,

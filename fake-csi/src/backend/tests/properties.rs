@@ -1,11 +1,11 @@
-//! Invariants of the backend's accounting after any sequence of operations.
+//! Invariants of the backend's storage accounting after any sequence of operations.
 
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// Generates storage of any kind. Numbers are small, so that full pools and equal sizes are frequent; groups are larger than their minimum
-/// volume.
+/// Generates storage of any layout. Numbers are small, so that full pools and equal sizes are frequent; groups are larger than their
+/// minimum volume.
 fn any_storage() -> impl Strategy<Value = Storage> {
     let device = (0..3_u64, any::<bool>()).prop_map(|(size, is_group)| match is_group {
         true => group((size + 1) * GROUP_VOLUME_BYTES_MIN * 3 / 2, "LVG"),
@@ -44,7 +44,7 @@ fn backend_with_cost(
     (backend, pairs(&[("k", "v")]))
 }
 
-/// An operation on the backend: a size in bytes, or the index of an existing volume, or both.
+/// An operation on the backend, with a size in bytes, or the index of an existing volume, or both.
 #[derive(Clone, Debug)]
 enum Step {
     Create(u64),

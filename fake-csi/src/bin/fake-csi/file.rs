@@ -1,4 +1,4 @@
-//! Reads the configuration file: converts YAML to the driver's setup, with errors that contain line and column.
+//! Reads the configuration file of fake-csi: converts YAML to the driver's setup, with errors that contain line and column.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use fake_csi::{
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
-/// The driver and sockets that the file configures.
+/// The driver and the sockets that the configuration file describes.
 pub(crate) struct Setup {
     pub(crate) spec: DriverSpec,
     pub(crate) costs: Vec<CostFactor>,
@@ -34,7 +34,7 @@ impl Default for Setup {
     }
 }
 
-/// A socket, and the node for its node service; without a node, the socket has no node service.
+/// A socket to serve, and the node for its node service; without a node, the socket has no node service.
 pub(crate) struct Socket {
     pub(crate) path: PathBuf,
     pub(crate) node: Option<NodeIdentity>,
@@ -93,22 +93,22 @@ fn default_true() -> bool {
     true
 }
 
-/// Deserialized as a string, because 1.10 as a number would be 1.1.
+/// The CSI version is deserialized as a string, because 1.10 as a number would be 1.1.
 fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpecVersion, D::Error> {
     String::deserialize(deserializer)?
         .parse()
         .map_err(de::Error::custom)
 }
 
-/// Reads a file; errors contain its name, and line and column where known.
+/// Reads a configuration file; errors contain the file name, and line and column where known.
 pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{name}: cannot be read: {error}; check the name"))?;
+        .map_err(|error| format!("{name}: cannot be read: {error}; check the file name"))?;
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
         let message = error.without_snippet().to_string();
-        // Removes the position at the end of the message, because it is added in front.
+        // Removes the position at the end of the parser's message, because the position is added in front.
         let message = message
             .rfind(" at line ")
             .map_or(message.as_str(), |end| &message[..end]);
@@ -144,13 +144,13 @@ fn format_error_at(file: &impl Display, location: Location, message: &str) -> St
     format!("{file}:{}:{}: {message}", location.line(), location.column())
 }
 
-/// Rejects duplicate pools and sockets.
+/// Rejects duplicate pools and sockets in a configuration file.
 fn check_duplicates(file: &File) -> Result<(), (Location, String)> {
     let mut pools = BTreeSet::new();
     for pool in &file.pools {
         let PoolSpec(it) = &pool.value;
         if !pools.insert((&it.segment, &it.parameters)) {
-            let message = "another pool has the same segment and parameters; merge them";
+            let message = "another pool has the same segment and parameters; merge both pools";
             return Err((pool.defined, message.to_owned()));
         }
     }

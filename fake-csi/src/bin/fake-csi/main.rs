@@ -1,6 +1,6 @@
 //! The program `fake-csi`: builds a driver from flags and a file, serves it and the optional control, and stops on a signal.
 //!
-//! Exit codes: 0 after a signal, 2 for invalid flags or files, 3 if a socket or port cannot be bound. The library does everything else.
+//! Exit codes: 0 after a signal, 2 for invalid flags or files, 3 if a socket or port cannot be bound. The library contains the driver.
 
 mod file;
 
@@ -42,7 +42,7 @@ struct Arguments {
 
     /// Topology segment of --node
     #[arg(long, value_name = "KEY=VALUE,…", requires = "node", value_parser = parse_segment)]
-    segment: Option<Pairs>,
+    segment: Option<SegmentFlag>,
 
     /// Without a file: size of a single pool that is accessible from everywhere
     #[arg(long, value_name = "SIZE", conflicts_with = "file")]
@@ -84,7 +84,7 @@ Example file:
 
 /// Topology segment in a flag; a separate type, because clap does not parse a map as one value.
 #[derive(Clone)]
-struct Pairs(Segment);
+struct SegmentFlag(Segment);
 
 /// Error message and exit code.
 struct Failure(u8, String);
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
 /// Address of the control, and whether a non-loopback address is allowed.
 type ControlAddress = Option<(SocketAddr, bool)>;
 
-/// Builds the setup from flags and file.
+/// Builds the driver's setup from flags and configuration file.
 fn setup(arguments: Arguments) -> Result<(Setup, ControlAddress), Failure> {
     let mut setup = match &arguments.file {
         Some(path) => file::load(path).map_err(|message| Failure(USAGE_ERROR, message))?,
@@ -193,7 +193,7 @@ async fn run(setup: Setup, control_address: ControlAddress) -> Result<(), Failur
         _ = interrupted.recv() => {}
         _ = terminated.recv() => {}
     }
-    // Dropping stops the sockets without waiting for connections, which clients may keep open indefinitely.
+    // Dropping a socket closes it without waiting for connections, which clients may keep open indefinitely.
     drop(running);
     drop(control);
     Ok(())
@@ -205,7 +205,7 @@ fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn parse_segment(text: &str) -> Result<Pairs, String> {
+fn parse_segment(text: &str) -> Result<SegmentFlag, String> {
     let pair = |pair: &str| {
         let (key, value) = pair.split_once('=')?;
         Some((key.to_owned(), value.to_owned())).filter(|(key, _)| !key.is_empty())
@@ -213,6 +213,6 @@ fn parse_segment(text: &str) -> Result<Pairs, String> {
     text.split(',')
         .map(pair)
         .collect::<Option<Segment>>()
-        .map(Pairs)
+        .map(SegmentFlag)
         .ok_or_else(|| "write KEY=VALUE pairs, separated by commas".to_owned())
 }

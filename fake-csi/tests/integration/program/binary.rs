@@ -1,4 +1,4 @@
-//! Flags, files, exit codes and signals of the program.
+//! Flags, files, exit codes and signals of the program `fake-csi`.
 
 use std::{
     os::unix::net::{UnixListener, UnixStream},

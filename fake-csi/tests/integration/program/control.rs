@@ -1,4 +1,4 @@
-//! The HTTP control: its effects, its responses, and the requests that it rejects.
+//! The HTTP control of the driver: its effects, its responses, and the requests that it rejects.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -342,8 +342,8 @@ async fn non_loopback_address_requires_allow_remote() {
     assert_ne!(first_line().await.as_deref(), OK, "no response");
 }
 
-/// First line of the response from an address; `None` if there is no response. If another server has bound the port meanwhile, it rejects
-/// the token, so its response is not mistaken for one of the stopped control.
+/// First line of the HTTP response from an address; `None` if there is no response. If another server has bound the port meanwhile, that
+/// server rejects the token, so its response is not mistaken for one of the stopped control.
 fn first_line(address: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;

@@ -1,4 +1,4 @@
-//! Property tests of the serialized forms: they round-trip, and no input panics.
+//! Property tests of the serialized forms of pools, rules and sizes: they round-trip, and no input panics.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -80,7 +80,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         })
 }
 
-/// Generates JSON with the known keys and arbitrary values, mostly invalid.
+/// Generates JSON objects with the known keys and arbitrary values, mostly invalid.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let keys = [
         "segment",
@@ -172,7 +172,7 @@ proptest! {
     fn arbitrary_json_does_not_panic_and_accepted_json_round_trips(value in any_json()) {
         let text = value.to_string();
         if let Ok(pool) = serde_json::from_str::<PoolSpec>(&text) {
-            // Input that was accepted can be serialized again.
+            // A pool that was parsed can be serialized again.
             let again = serde_json::to_string(&pool).unwrap();
             prop_assert_eq!(serde_json::from_str::<PoolSpec>(&again).unwrap(), pool);
         }

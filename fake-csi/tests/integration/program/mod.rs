@@ -19,12 +19,12 @@ use tonic::transport::{Channel, Endpoint};
 /// A running program; killed if its test fails.
 struct Program {
     child: Child,
-    /// Lines that the program printed up to `ready`.
+    /// Lines that the program printed before `ready`.
     lines: Vec<String>,
     folder: tempfile::TempDir,
 }
 
-/// Exit code and output of a program that did not start.
+/// Exit code and output of a program that failed to start.
 struct FailedStart {
     code: Option<i32>,
     stderr: String,
@@ -35,7 +35,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 impl Program {
-    /// Starts the program with a file and flags; `$DIR` in both is the folder of the test.
+    /// Starts the program with a configuration file and flags; `$DIR` in both is the folder of the test.
     fn start(file: Option<&str>, flags: &[&str]) -> Result<Program, FailedStart> {
         let folder = folder();
         let here = folder.path().display().to_string();
@@ -77,7 +77,7 @@ impl Program {
         })
     }
 
-    /// Whether the program printed a socket, which it does before `ready`. A program that fails to start prints nothing on stdout.
+    /// Whether the program printed its sockets, which precede `ready`. A program that fails to start prints nothing on stdout.
     fn has_printed_ready(&self) -> bool {
         self.lines.iter().any(|line| line.starts_with("csi unix:"))
     }
@@ -120,7 +120,7 @@ impl Drop for Program {
     }
 }
 
-/// HTTP client of the control, over a raw TCP stream.
+/// HTTP client of the driver's HTTP control, over a raw TCP stream.
 struct Http {
     address: String,
     token: String,

@@ -1,4 +1,4 @@
-//! Raw bytes as clients with other gRPC libraries send them, and input that the socket rejects.
+//! Raw bytes as clients with non-Rust gRPC libraries send them, and input that the socket rejects.
 
 use fake_csi::Refusal;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
 
 use super::{World, socket};
 
-/// grpcio 1.85.3 sends this for two GetPluginInfo calls on `unix:///tmp/hp/dir-x/csi.sock`; the second reuses headers of the first.
+/// Bytes that grpcio 1.85.3 sends for two GetPluginInfo calls on `unix:///tmp/hp/dir-x/csi.sock`; the second reuses headers of the first.
 const GRPCIO: &[u8] = include_bytes!("../../../fuzz/seeds/connection/grpcio-1.85");
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const DATA: u8 = 0;
@@ -19,7 +19,7 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 
-/// Sends bytes; returns type and stream of each received frame until `streams` streams, or the connection, have ended.
+/// Sends bytes to the driver; returns type and stream of each received frame until `streams` streams, or the connection, have ended.
 async fn frames(world: &World, bytes: &[u8], streams: usize) -> Vec<(u8, u8)> {
     let mut client = UnixStream::connect(socket(&world.running))
         .await
@@ -52,14 +52,14 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A request header block: `:method: POST`, `:scheme: http`, and a path of fewer than 127 bytes.
+/// Encodes a request header block: `:method: POST`, `:scheme: http`, and a path of fewer than 127 bytes.
 fn request(path: &str) -> Vec<u8> {
     let mut headers = vec![0x83, 0x86, 0x04, u8::try_from(path.len()).expect("short path")];
     headers.extend(path.as_bytes());
     headers
 }
 
-/// A header with incremental indexing, whose name has index `name` in the static table.
+/// Encodes a header with incremental indexing, whose name has index `name` in the HPACK static table.
 fn indexed(name: u8, value: &[u8]) -> Vec<u8> {
     let mut header = vec![0x40 | name, u8::try_from(value.len()).expect("short value")];
     header.extend(value);
@@ -195,7 +195,7 @@ async fn rejected_requests_are_reported_with_path_and_reason() {
 async fn empty_connection_is_not_reported_as_rejected() {
     let world = World::new().await;
     drop(UnixStream::connect(socket(&world.running)).await.unwrap());
-    // The second connection has a response, so the first one was handled as well.
+    // The second connection got a response, so the first connection was handled as well.
     frames(&world, GRPCIO, 2).await;
     assert_eq!(refusals(&world), []);
 }

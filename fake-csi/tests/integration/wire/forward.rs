@@ -57,7 +57,7 @@ impl ProxiedDriver {
     }
 }
 
-/// Removes from an event what differs between driver and proxy: client, endpoint and duration.
+/// Removes from an event the data that differs between driver and proxy: client, endpoint and duration.
 fn without_client_data(event: Event) -> Event {
     Event {
         node: None,

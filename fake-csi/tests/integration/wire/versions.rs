@@ -1,4 +1,4 @@
-//! Drivers of older releases of the CSI specification lack later additions.
+//! Drivers of older releases of the CSI specification lack fields and methods of later releases.
 
 use csi_proto::v1::{
     ControllerExpandVolumeRequest, ControllerGetCapabilitiesRequest, GetPluginCapabilitiesRequest,

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, ephemeral_volume_name, segment};
+use capacity_types::{ByteConversion, Quantity, ephemeral_claim_name, ephemeral_volume_name, segment};
 use serde_json::{Map, Value, json};
 
-use super::limits::Limits;
+use super::limits::VolumeLimits;
 use super::names::{Kind, Names, collect_label_keys};
 use super::options::CaptureOptions;
 use super::other_pods::other_pods;
@@ -35,17 +35,17 @@ pub(super) struct Content {
     pub(super) capacities: Vec<Value>,
     pub(super) backend: BTreeMap<String, Value>,
     pub(super) answers: Vec<Value>,
-    /// The CSIStorageCapacity objects that the publisher must create. Null if no publisher runs.
+    /// The `capacities` expectation: the CSIStorageCapacity objects that the publisher must create. Null if no publisher runs.
     pub(super) published: Value,
     pub(super) objects: Vec<Value>,
-    /// Pods with their expected result and its reason.
+    /// Names of the pods in the case file, each with the expected result and its reason.
     pub(super) expected: Vec<(String, (ExpectedResult, &'static str))>,
     /// Reasons why the scheduler may decide differently in the case than in the cluster, one sentence each.
     pub(super) omissions: Vec<String>,
 }
 
 impl Content {
-    /// Reduces a situation to the content of its case file. `fits`: whether the pod with a namespace and name fits on any node.
+    /// Reduces the captured objects to the content of a case file. `fits`: whether the pod with this namespace and name fits on any node.
     pub(super) fn of(
         situation: &Situation<'_>,
         fits: &dyn Fn(&str, &str) -> bool,
@@ -61,7 +61,7 @@ struct ReductionContext {
     keys: Vec<String>,
     /// Topology keys in the driver's CSINode registration, by node.
     registered: BTreeMap<String, Vec<String>>,
-    /// Label keys that selectors of captured objects use.
+    /// Label keys that selectors of captured objects use, so that labels with these keys are captured.
     needed: BTreeSet<String>,
     names: Names,
 }
@@ -117,7 +117,7 @@ impl ReductionContext {
         let (mut nodes, mut classes, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         let requested = situation.pods.iter().flat_map(|pod| requests(pod).into_keys());
         let resources: BTreeSet<String> = requested.chain(["cpu".to_owned(), "memory".to_owned()]).collect();
-        // Names the captured pods first, so that they get the lowest numbers.
+        // The captured pods are renamed first, so that their neutral names get the lowest numbers.
         for pod in &situation.pods {
             let namespace = namespace_of(pod);
             let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
@@ -129,7 +129,7 @@ impl ReductionContext {
                 }
             }
         }
-        let limits = Limits::of(situation);
+        let limits = VolumeLimits::of(situation);
         let other_pods = other_pods(situation, &resources, names);
         for (name, node) in &situation.nodes {
             let registration = self.registered.get(*name).map(Vec::as_slice);
@@ -249,7 +249,7 @@ impl ReductionContext {
     }
 }
 
-/// Topology keys of the driver's registration, by node. If the cluster has no CSINodes, a node counts as registered if it has the labels
+/// Topology keys that the driver registered, by node. If the cluster has no CSINodes, a node counts as registered if it has the labels
 /// that CSIStorageCapacity objects select.
 fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
     let strings = |list: &Value| -> Vec<String> {
@@ -279,7 +279,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The topology keys that the driver registers on most nodes.
+/// The topology keys that the driver registers on most nodes. `registered`: the topology keys of the driver, by node.
 fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     for keys in registered.values() {
@@ -289,8 +289,8 @@ fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     most.map(|(keys, _)| keys.clone()).unwrap_or_default()
 }
 
-/// The expected result for a pod, and the reason. `waits_for_volume`: whether the pod must wait until a PVC or a volume is created, which
-/// happens immediately in a case.
+/// The expected result for a pod, and the reason. `waits_for_volume`: whether the pod must wait until a PVC or a volume is created. In a
+/// case, both are created immediately.
 fn expected_result(
     pod: &Value,
     waits_for_volume: bool,
@@ -360,7 +360,7 @@ fn expected_result(
 fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let bytes = |value: &Value| {
         let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
-        quantity.map_or(0, |quantity| quantity.bytes(Arithmetic::Exact).max(0))
+        quantity.map_or(0, |quantity| quantity.bytes(ByteConversion::Exact).max(0))
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
     let values = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));

@@ -8,12 +8,12 @@ use super::situation::{CsiVolume, Situation, csi_volume};
 
 /// How many more volumes each node with a volume limit can have.
 #[derive(Default)]
-pub(super) struct Limits {
-    /// Remaining number of volumes by node and driver.
+pub(super) struct VolumeLimits {
+    /// Number of volumes that can still be attached, by node and driver.
     pub(super) remaining: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
-impl Limits {
+impl VolumeLimits {
     /// Computes the remaining limits of the drivers of captured pods' volumes: `allocatable.count` minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
@@ -32,7 +32,7 @@ impl Limits {
                 .or_default()
                 .extend(volume);
         }
-        let mut limits = Limits::default();
+        let mut limits = VolumeLimits::default();
         for (node, csi_node) in &situation.csi_nodes {
             let used = used
                 .get(node)

@@ -1,7 +1,7 @@
 //! Converts the objects of a cluster to the text of a case file that reproduces the situation of a pod.
 //!
-//! Performs no I/O. Reads API objects and retains only what affects scheduling: no secrets, images or environment variables. Does not know
-//! where the objects come from, and makes no scheduling decisions.
+//! Performs no I/O. Reads API objects and retains only fields that affect scheduling: no secrets, images or environment variables. Does not
+//! know where the objects come from, and makes no scheduling decisions.
 
 mod content;
 mod limits;
@@ -25,7 +25,7 @@ use content::Content;
 use serde_json::Value;
 use situation::{name_of, namespace_of};
 
-/// The namespace of pods and PVCs in cases.
+/// The namespace of all pods and PVCs in case files.
 const NAMESPACE: &str = "default";
 
 /// A captured case file.
@@ -33,9 +33,9 @@ const NAMESPACE: &str = "default";
 pub struct Captured {
     /// The text of the case file.
     pub text: String,
-    /// The captured pods: namespace and name in the cluster, and name in the file.
+    /// The captured pods: namespace and name in the cluster, and name in the case file.
     pub pods: Vec<((String, String), String)>,
-    /// Names of the nodes: name in the cluster → name in the file.
+    /// Names of the nodes: name in the cluster → name in the case file.
     pub nodes: BTreeMap<String, String>,
     /// Reasons why the scheduler may decide differently in the case than in the cluster, one sentence each.
     pub omissions: Vec<String>,

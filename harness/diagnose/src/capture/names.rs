@@ -1,12 +1,12 @@
-//! Names in the case file: the original names or neutral ones, always unique.
+//! Object names in the case file: the original names or neutral ones, always unique.
 //!
-//! Equal strings get equal names, so that selectors still match.
+//! Equal strings are replaced by equal names, so that selectors still match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// The kind of object or string for which a name is assigned.
+/// What is named: the kind of an object, or the meaning of a string. Names are unique per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Node,
@@ -20,12 +20,12 @@ pub(super) enum Kind {
     Value,
 }
 
-/// The names assigned so far, by original string.
+/// Assigns the names of the case file, and stores the assigned names by original string.
 pub(super) struct Names {
     scrub: bool,
     assigned: BTreeMap<(Kind, String), String>,
     used: BTreeSet<(Kind, String)>,
-    /// Label keys whose values are compared as numbers. These values are retained.
+    /// Label keys whose values are compared as numbers. Values of these labels are not replaced.
     numeric: BTreeSet<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Names {
 const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
 impl Names {
-    /// Names `nodes` first, because label values often contain node names. `scrub`: whether names are neutral.
+    /// Creates the mapping and names `nodes` first, because label values often contain node names. `scrub`: whether names are neutral.
     pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
         let mut names = Names {
             scrub,
@@ -64,7 +64,7 @@ impl Names {
         self.assigned.get(&(kind, text.to_owned())).cloned()
     }
 
-    /// The name in the case file for a string or for an object without a namespace.
+    /// The name in the case file for a string, or for the name of an object without a namespace.
     pub(super) fn of(&mut self, kind: Kind, text: &str) -> String {
         if let Some(name) = self.known(kind, text) {
             return name;
@@ -77,8 +77,8 @@ impl Names {
         self.assign(kind, text, name)
     }
 
-    /// The name for an object that moves to another namespace. If two objects would get the same name, the original namespace becomes a
-    /// prefix.
+    /// The name in the case file for an object that moves to the namespace `default`. If its name is in use there, the original namespace
+    /// becomes a prefix.
     pub(super) fn in_namespace(&mut self, kind: Kind, namespace: &str, name: &str) -> String {
         let text = format!("{namespace}/{name}");
         if let Some(name) = self.known(kind, &text) {
@@ -120,7 +120,7 @@ impl Names {
         }
     }
 
-    /// The name for a driver or another provisioner.
+    /// The name in the case file for a driver or provisioner. Names that start with `kubernetes.io/` are retained.
     pub(super) fn rename_driver(&mut self, name: &str) -> String {
         if name.starts_with("kubernetes.io/") {
             return name.to_owned();
@@ -128,7 +128,7 @@ impl Names {
         self.of(Kind::Driver, name)
     }
 
-    /// The name for the key of a label or taint.
+    /// The name in the case file for the key of a label or taint. Keys of Kubernetes domains are retained.
     pub(super) fn rename_key(&mut self, key: &str) -> String {
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
         let is_public = |public: &str| domain == public || domain.ends_with(&format!(".{public}"));
@@ -138,7 +138,7 @@ impl Names {
         self.of(Kind::Key, key)
     }
 
-    /// The name for the value of a label. If the value is a node name, the name of that node.
+    /// The name in the case file for a label value. If the value is a node name, the name of that node in the case file.
     pub(super) fn rename_label_value(&mut self, key: &str, value: &str) -> String {
         if self.numeric.contains(key) {
             return value.to_owned();
@@ -146,7 +146,7 @@ impl Names {
         self.rename_text(value)
     }
 
-    /// The name for a string whose meaning is unknown.
+    /// The name in the case file for a string whose meaning is unknown.
     pub(super) fn rename_text(&mut self, value: &str) -> String {
         if value.is_empty() || matches!(value, "true" | "false") {
             return value.to_owned();
@@ -157,7 +157,7 @@ impl Names {
         }
     }
 
-    /// Replaces label keys, values and node names in a selector, at any depth.
+    /// Replaces label keys, label values and node names in a selector, at any depth.
     pub(super) fn rename_selector(&mut self, value: &Value) -> Value {
         match value {
             Value::Object(fields) if fields.contains_key("key") => self.rename_expression(fields),
@@ -182,7 +182,7 @@ impl Names {
         labels.iter().map(label).collect()
     }
 
-    /// Replaces `key`, and `values` or `value`, in a selector expression. Other fields are unchanged.
+    /// Replaces `key`, and `values` or `value`, in a selector expression. Fields such as `operator` are unchanged.
     pub(super) fn rename_expression(&mut self, fields: &Map<String, Value>) -> Value {
         let key = fields["key"].as_str().unwrap_or_default().to_owned();
         // The key of a field selector is defined by the API, so it is not replaced.

@@ -7,10 +7,10 @@ pub struct CaptureOptions {
     pub pod: Option<(String, String)>,
     /// Name of the driver. `None`: the driver of the pod's PVCs, or the only driver that tracks capacity.
     pub driver: Option<String>,
-    /// Whether a publisher runs in the case. If so, the values of the CSIStorageCapacity objects become the driver's storage.
+    /// Whether a publisher runs in the case. If so, the driver of the case gets the capacities of the CSIStorageCapacity objects.
     pub publisher: bool,
     /// The command with which the user runs the case file, such as `csi-capacity`.
     pub program: &'static str,
-    /// Whether to replace names, label keys and label values by neutral ones; equal strings get equal replacements.
+    /// Whether to replace names, label keys and label values by neutral strings; equal strings get equal replacements.
     pub scrub: bool,
 }

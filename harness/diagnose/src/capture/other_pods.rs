@@ -22,13 +22,13 @@ use capacity_types::pod::{claim_of, claims_of};
 /// The pods of the case file that represent other pods of the cluster.
 #[derive(Default)]
 pub(super) struct OtherPods {
-    /// Pod objects, as written to the case file.
+    /// Pod objects in the format of the case file.
     pub(super) pods: Vec<Value>,
-    /// By node, the number of pods in the cluster that have no counterpart in the case file.
+    /// By node, the number of its pods in the cluster that have no counterpart in the case file.
     pub(super) missing: BTreeMap<String, i64>,
 }
 
-/// Reduces the pods that have a node and are not captured. `resources`: the resources that captured pods request.
+/// Reduces the pods that have a node and are not captured. `resources`: names of the resources that captured pods request.
 pub(super) fn other_pods(
     situation: &Situation<'_>,
     resources: &BTreeSet<String>,
@@ -78,7 +78,7 @@ pub(super) fn other_pods(
     all
 }
 
-/// Whether a pod affects scheduling by more than its resource requests, so that it needs its own pod in the case file.
+/// Whether a pod that already has a node affects captured pods by more than its resource requests, so that it is written individually.
 fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     let claims = claims_of(other);
     situation.pods.iter().any(|pod| {
@@ -107,7 +107,7 @@ fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     })
 }
 
-/// Whether an affinity term of `pod` matches the pod `other`.
+/// Whether an affinity term of `pod` selects the pod `other`, by namespace and labels.
 fn term_matches(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
     let listed: Vec<&str> = term["namespaces"]
         .as_array()

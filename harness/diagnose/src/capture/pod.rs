@@ -15,7 +15,7 @@ use super::reduce::{claim_spec, copy_deletion, copy_fields, quantity, taint_or_t
 use super::situation::{name_of, namespace_of};
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// The reduced pod: volumes, constraints on nodes and other pods, and requests of these resources. `claims`: the captured PVCs.
+/// The reduced pod: volumes, constraints on nodes and pods, and requests of the `resources`. `claims`: the captured PVCs.
 pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let source = &pod["spec"];
     let mut spec = Map::new();
@@ -175,7 +175,7 @@ pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
-/// Whether the API server adds this toleration to every pod.
+/// Whether a toleration is one that the API server adds to every pod.
 fn is_default_toleration(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)
@@ -200,7 +200,7 @@ fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut
     container
 }
 
-/// The volume, if it belongs to a CSI driver. Other volumes do not affect scheduling, so the result is `None`.
+/// The pod volume in the format of case files, if it belongs to a CSI driver. Otherwise `None`: the volume does not affect scheduling.
 fn pod_volume(
     pod: &Value,
     index: usize,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::names::Names;
 use super::reduce;
 
-/// The field with the required terms of an affinity.
+/// The field with the required terms of a pod affinity or node affinity.
 pub(super) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const NANOS_PER_MILLI: i128 = 1_000_000;
 const PRIORITY_MAX: i64 = 1_000_000_000;
@@ -84,7 +84,7 @@ fn raise(to: &mut BTreeMap<String, i128>, other: BTreeMap<String, i128>) {
     }
 }
 
-/// A container's `resources` with these requests, which are in billionths of each resource's unit.
+/// A container's `resources` that request these amounts, which are in billionths of each resource's unit.
 pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) -> Value {
     let written = amounts.iter().map(|(name, nanos)| {
         let amount = match name.as_str() {
@@ -96,7 +96,7 @@ pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) 
     container_resources(written, names)
 }
 
-/// A container's `resources` with these requests. Extended resources also get the limits that the API requires.
+/// A container's `resources` with the given requests. Extended resources also get the limits that the API requires.
 pub(super) fn container_resources<'a>(
     requested: impl Iterator<Item = (&'a str, String)>,
     names: &mut Names,
@@ -116,15 +116,15 @@ pub(super) fn container_resources<'a>(
     resources
 }
 
-/// A pod's priority, and whether its preemptionPolicy is Never.
+/// The priority of a pod, and whether its preemptionPolicy is Never.
 pub(super) fn priority(pod: &Value) -> (i64, bool) {
     let value = pod["spec"]["priority"].as_i64().unwrap_or(0);
-    // The priority of user-defined PriorityClasses is at most one billion.
+    // The maximum priority of user-defined PriorityClasses is one billion.
     let value = value.clamp(-PRIORITY_MAX, PRIORITY_MAX);
     (value, pod["spec"]["preemptionPolicy"] == "Never")
 }
 
-/// Name of the PriorityClass for a priority. `None` for the default priority.
+/// Name of the PriorityClass with this priority and preemption policy. `None` for the default priority.
 pub(super) fn priority_class((value, never): (i64, bool)) -> Option<String> {
     let sign = if value < 0 { "below" } else { "priority" };
     let never = match (value, never) {
@@ -135,7 +135,7 @@ pub(super) fn priority_class((value, never): (i64, bool)) -> Option<String> {
     Some(format!("{sign}-{}{never}", value.abs()))
 }
 
-/// The PriorityClass for a priority.
+/// The PriorityClass object with this priority and preemption policy.
 pub(super) fn priority_object(priority: (i64, bool)) -> Option<Value> {
     let name = priority_class(priority)?;
     let policy = if priority.1 {

@@ -1,11 +1,11 @@
-//! Reduces each object to the fields that affect scheduling: no secrets, environment variables, images, owners or unrelated status.
+//! Reduces each API object to the fields that affect scheduling: no secrets, environment variables, images, owners or unrelated status.
 //!
-//! Allow-lists throughout: a field that is not listed here is not captured.
+//! Allow-lists throughout: a field that this module does not list is not captured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::segment::{self, Segment};
-use capacity_types::{Arithmetic, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity};
+use capacity_types::{ByteConversion, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;
@@ -21,13 +21,13 @@ const BINDING_ANNOTATIONS: [&str; 2] = [
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
 ];
-/// Annotation that represents all other annotations: the text of a scheduling failure depends on whether an object has any.
+/// Replaces all annotations of an object: the text of a scheduling failure depends on whether the object has any annotation.
 const ANNOTATED: &str = "example.com/annotated";
 /// Finalizer that replaces the finalizers of objects that are being deleted in the cluster.
 const FINALIZER: &str = "example.com/captured";
 /// CSI driver of volumes that have no CSI source in the cluster.
 const NO_DRIVER: &str = "static.example.com";
-/// UID for a `claimRef` whose PVC was deleted while another PVC got its name.
+/// UID for a `claimRef` whose PVC was deleted while a new PVC got the name of the deleted one.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
@@ -38,7 +38,7 @@ pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&s
     }
 }
 
-/// Copies the deletion timestamp of an object and adds a finalizer: without a finalizer, the API server would remove the object.
+/// Copies the deletion timestamp of an object and adds a finalizer, without which the API server would remove the object.
 pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     let since = &from["metadata"]["deletionTimestamp"];
     if !since.is_null() {
@@ -47,7 +47,7 @@ pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     }
 }
 
-/// Copies the access modes, and the volume mode unless it is the default.
+/// Copies the access modes of a PVC or PV, and the volume mode unless it is the default.
 fn copy_modes(from: &Value, to: &mut Map<String, Value>) {
     copy_fields(from, to, &["accessModes", "volumeMode"]);
     to.entry("accessModes")
@@ -57,7 +57,7 @@ fn copy_modes(from: &Value, to: &mut Map<String, Value>) {
     }
 }
 
-/// A quantity as a string. Hand-written files may contain a number.
+/// A quantity as a string. In hand-written files a quantity may be a number.
 pub(super) fn quantity(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -71,15 +71,15 @@ pub(super) type Registration<'a> = Option<&'a [String]>;
 
 /// Data from which the free resources of a node are computed.
 pub(super) struct NodeResources<'a> {
-    /// The resources that captured pods request.
+    /// The names of the resources that captured pods request.
     pub(super) resources: &'a BTreeSet<String>,
-    /// Number of the node's pods that have no counterpart in the file.
+    /// Number of the node's pods that have no counterpart in the case file.
     pub(super) missing: i64,
-    /// Remaining number of volumes by driver.
+    /// Number of volumes that can still be attached to the node, by driver.
     pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
-/// A node in the format of case files. `driver_keys`: the driver's usual topology keys. `needed`: label keys that selectors use.
+/// A node in the format of case files. `driver_keys`: the driver's topology keys on most nodes. `needed`: label keys that selectors use.
 pub(super) fn node(
     node: &Value,
     node_resources: &NodeResources<'_>,
@@ -157,7 +157,7 @@ fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &
         let whole = text
             .parse()
             .ok()
-            .map(|pods: Quantity| pods.bytes(Arithmetic::Exact));
+            .map(|pods: Quantity| pods.bytes(ByteConversion::Exact));
         match whole.filter(|_| node_resources.missing > 0) {
             Some(pods) => (pods - i128::from(node_resources.missing)).max(0).to_string(),
             None => text,
@@ -167,7 +167,7 @@ fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &
     Value::Object(all)
 }
 
-/// The name for a resource. With neutral names, the domain of an extended resource is replaced.
+/// The name of a resource in the case file. With neutral names, the domain of an extended resource is replaced.
 pub(super) fn resource(name: &str, names: &mut Names) -> String {
     match name.split_once('/') {
         Some(_) if names.scrubs() => format!("example.com/{}", names.of(Kind::Value, name)),
@@ -175,7 +175,7 @@ pub(super) fn resource(name: &str, names: &mut Names) -> String {
     }
 }
 
-/// Replaces the key and value of a taint or toleration.
+/// Replaces the key and value of a taint or toleration by the names in the case file.
 pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     copy_fields(
@@ -189,7 +189,7 @@ pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
     }
 }
 
-/// A StorageClass in the format of case files. `Err`: the API object, if the format cannot express its `allowedTopologies`.
+/// A StorageClass in the format of case files. `Err`: the StorageClass object, if the format cannot express its `allowedTopologies`.
 pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     let name = names.of(Kind::Class, name_of(class));
     let provisioner = names.rename_driver(class["provisioner"].as_str().unwrap_or_default());
@@ -228,7 +228,7 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     Ok(spec)
 }
 
-/// Allowed values by topology key. `None` if there are several terms, or several expressions for a key.
+/// Allowed values by topology key. `None` if `allowedTopologies` has several terms, or several expressions for a key.
 fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     let [term] = terms else {
         return terms.is_empty().then(Map::new);
@@ -242,7 +242,7 @@ fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     (!allowed.is_empty() && allowed.len() == expressions.len()).then_some(allowed)
 }
 
-/// A CSIDriver other than the driver of the case.
+/// A CSIDriver object of a driver that is not the driver of the case.
 pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     let mut spec = Map::from_iter([("attachRequired".to_owned(), false.into())]);
     copy_fields(&driver["spec"], &mut spec, &["storageCapacity"]);
@@ -284,7 +284,7 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     spec
 }
 
-/// Replaces names in the value of a managed-by label, which ends with the node name in distributed mode.
+/// Replaces names in the value of a managed-by label, which in distributed mode ends with the node name.
 fn managed_by(manager: &str, names: &mut Names) -> String {
     const SIDECAR: &str = "external-provisioner";
     match manager.strip_prefix(SIDECAR).map(|rest| rest.strip_prefix('-')) {
@@ -294,7 +294,7 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     }
 }
 
-/// The labels that a `nodeTopology` requires. `None` unless it requires exactly one value per label.
+/// The labels that a `nodeTopology` requires. `None` unless the `nodeTopology` requires exactly one value per label.
 fn labels_of(topology: &Value) -> Option<Segment> {
     let labels = topology["matchLabels"].as_object().into_iter().flatten();
     let labels = labels.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -302,7 +302,7 @@ fn labels_of(topology: &Value) -> Option<Segment> {
     let mut segment = Segment::new();
     for label in labels.chain(terms.map(as_label)) {
         let (key, value) = label?;
-        // A topology with two terms for the same key cannot be written as a segment.
+        // A `nodeTopology` with two terms for one key cannot be written as a segment.
         if segment.insert(key.to_owned(), value.to_owned()).is_some() {
             return None;
         }
@@ -329,7 +329,7 @@ pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names
     })
 }
 
-/// A VolumeAttachment of one of the `volumes`, without a name, which the caller sets.
+/// A VolumeAttachment of one of the `volumes` in the format of case files. The caller sets its name.
 pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Names) -> Option<Value> {
     let spec = &attachment["spec"];
     let volume = spec["source"]["persistentVolumeName"].as_str()?;
@@ -344,7 +344,7 @@ pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Nam
     }))
 }
 
-/// A PVC, reduced to the fields that binding and provisioning use.
+/// A PVC, reduced to the fields that volume binding and provisioning use.
 pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     let mut annotations = Map::new();
     let all = &claim["metadata"]["annotations"];
@@ -476,7 +476,7 @@ pub(super) fn volume(
     object
 }
 
-/// A `claimRef`. The file contains no UIDs: a UID that matches the PVC is omitted, and any other is replaced by a UID that never matches.
+/// A PV's `claimRef`. The file contains no UIDs: a UID that matches the PVC is omitted, any other is replaced by one that never matches.
 fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> Option<Value> {
     let name = reference["name"].as_str()?;
     let namespace = reference["namespace"].as_str().unwrap_or_default();

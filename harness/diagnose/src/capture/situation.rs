@@ -1,4 +1,4 @@
-//! Selects the objects to capture: the pods, their PVCs, and everything that affects them.
+//! Selects the API objects to capture: the pods, their PVCs, and all objects that affect these pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,18 +26,18 @@ pub enum CaptureError {
     Nothing,
 }
 
-/// Objects of one kind, by name.
+/// API objects of one kind, by name.
 type ObjectsByName<'a> = BTreeMap<&'a str, &'a Value>;
 
-/// The objects to capture.
+/// The API objects to capture: pods, and the objects that affect these pods.
 pub(super) struct Situation<'a> {
-    /// Name of the driver.
+    /// Name of the CSI driver of the case.
     pub(super) driver: String,
     /// All nodes of the cluster.
     pub(super) nodes: ObjectsByName<'a>,
     /// All CSINodes of the cluster.
     pub(super) csi_nodes: ObjectsByName<'a>,
-    /// The CSIDriver objects of the provisioners.
+    /// The CSIDriver objects of `driver` and of the provisioners of `classes`.
     pub(super) drivers: ObjectsByName<'a>,
     pub(super) classes: ObjectsByName<'a>,
     pub(super) capacities: Vec<&'a Value>,
@@ -145,14 +145,14 @@ impl<'a> Situation<'a> {
         })
     }
 
-    /// The captured PVC with this namespace and name.
+    /// The captured PVC with this namespace and name; `None` if no such PVC is captured.
     pub(super) fn claim(&self, namespace: &str, name: &str) -> Option<&'a Value> {
         let mut claims = self.claims.iter().copied();
         claims.find(|claim| has_key(claim, namespace, name))
     }
 }
 
-/// All objects of the cluster, as JSON.
+/// All API objects of the cluster, as JSON.
 struct Cluster<'a>(&'a [Value]);
 
 impl<'a> Cluster<'a> {
@@ -175,7 +175,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// The driver to capture: the provisioner of the pod's PVCs, preferably one that tracks capacity; otherwise the only driver.
+    /// The driver to capture, among the provisioners of the pods' PVCs or, without PVCs, of all classes. Prefers one that tracks capacity.
     fn driver(
         &self,
         pods: &[&Value],
@@ -234,7 +234,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// These PVCs, and the PVCs from which they are cloned directly or indirectly.
+    /// The given PVCs, and the PVCs from which they are cloned directly or indirectly.
     fn with_clone_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
@@ -263,7 +263,7 @@ impl<'a> Cluster<'a> {
             .collect()
     }
 
-    /// The PVs to which the PVCs are or could be bound.
+    /// The PVs to which the given PVCs are or could be bound.
     fn volumes_for(&self, claims: &[&Value], classes: &BTreeSet<String>) -> Vec<&'a Value> {
         let is_bound = |volume: &Value| {
             claims.iter().any(|claim| {
@@ -283,7 +283,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// The name of the PVC that is the data source of a PVC.
+/// The name of the PVC that is the data source of `claim`; `None` if the data source is no PVC.
 pub(super) fn source_claim(claim: &Value) -> Option<&str> {
     let source = data_source(claim)?.1;
     let is_claim = source["kind"] == "PersistentVolumeClaim";
@@ -302,7 +302,7 @@ fn is_pending(pod: &Value) -> bool {
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
 }
 
-/// Whether the pod has a node and is not finished, so that it occupies resources of the node.
+/// Whether the pod has a node and is not finished, so that it occupies the node's resources.
 fn uses_node_resources(pod: &Value) -> bool {
     let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
@@ -342,7 +342,7 @@ impl<'a> Volumes<'a> {
         }
     }
 
-    /// The CSI volumes of a pod, including volumes that are not provisioned yet.
+    /// The CSI volumes of a pod, including volumes that are not provisioned.
     pub(super) fn of_pod(&self, pod: &'a Value) -> impl Iterator<Item = CsiVolume> {
         let namespace = namespace_of(pod);
         claims_of(pod).into_iter().filter_map(move |name| {
@@ -352,7 +352,7 @@ impl<'a> Volumes<'a> {
                 Some(volume) => csi_volume(volume),
                 None => {
                     let class = self.classes.get(class_of(claim)?)?;
-                    // A volume that is not provisioned yet gets a key that cannot be a volume handle.
+                    // A volume that is not provisioned gets an identifier that cannot be a volume handle.
                     Some((
                         class["provisioner"].as_str()?.to_owned(),
                         format!("\0{namespace}/{name}"),
@@ -363,7 +363,7 @@ impl<'a> Volumes<'a> {
     }
 }
 
-/// Driver name and volume handle of a PV. `None` if it is not a CSI volume.
+/// Driver name and volume handle of a PV. `None` if the PV is not a CSI volume.
 pub(super) fn csi_volume(volume: &Value) -> Option<CsiVolume> {
     let csi = &volume["spec"]["csi"];
     Some((

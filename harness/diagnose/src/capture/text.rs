@@ -1,4 +1,4 @@
-//! The text of a captured case file: a header that states its origin and what was omitted, followed by one line per object.
+//! The text of a captured case file: a header that states the origin of the case and what was omitted, followed by one line per object.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use super::content::{Content, ExpectedResult};
 use super::options::CaptureOptions;
 use capacity_types::flow::{format_flow, scalar};
 
-/// How long a pod must remain without a node, so that every event that could make it schedulable has had an effect.
+/// How long a pod must remain without a node in the case, so that every event that could make it schedulable has had an effect.
 const UNPLACED_FOR: &str = "1s";
-/// How long the CSIStorageCapacity objects must remain unchanged.
+/// How long the CSIStorageCapacity objects must remain unchanged in the case.
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
@@ -49,16 +49,16 @@ impl Content {
             },
             format_flow(&self.driver),
         );
-        list(&mut out, "nodes", &self.nodes);
-        list(&mut out, "classes", &self.classes);
+        write_list(&mut out, "nodes", &self.nodes);
+        write_list(&mut out, "classes", &self.classes);
         if !self.backend.is_empty() {
             out.push_str("  backend:\n");
             for (segment, pool) in &self.backend {
                 let _ = writeln!(out, "    {}: {}", scalar(segment), format_flow(pool));
             }
         }
-        list(&mut out, "capacityObjects", &self.capacities);
-        list(&mut out, "objects", &self.objects);
+        write_list(&mut out, "capacityObjects", &self.capacities);
+        write_list(&mut out, "objects", &self.objects);
         out.push_str("steps:\n  - id: situation\n");
         if !self.answers.is_empty() {
             out.push_str("    do:\n");
@@ -108,7 +108,7 @@ impl Content {
     }
 }
 
-fn list(out: &mut String, name: &str, items: &[Value]) {
+fn write_list(out: &mut String, name: &str, items: &[Value]) {
     if items.is_empty() {
         return;
     }
@@ -118,7 +118,7 @@ fn list(out: &mut String, name: &str, items: &[Value]) {
     }
 }
 
-/// Converts a name to a word of a case id.
+/// Converts a name to a part of a case id: lower-case letters, digits and dashes.
 fn id_word(name: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | '0'..='9' => c,

@@ -1,4 +1,4 @@
-//! Compares, for each captured pod, the scheduler's verdict in the cluster with the verdict in the case file.
+//! Compares the scheduler's verdict about each captured pod in the cluster with the verdict in the case file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use capacity_types::ephemeral_claim_name;
 use serde_json::{Value, json};
 
 use super::{CaptureError, CaptureOptions, Captured, NAMESPACE, capture};
-use crate::explain::{self, Detail, NodeView};
+use crate::explain::{self, ExplainOptions, NodeView};
 use crate::inventory::Inventory;
 use crate::snapshot::{Error, Snapshot};
 
-/// Captures the situation of a pod from a snapshot. Errors are those of [`capture`]; if the pod does not exist, the error contains a hint
-/// at the reason.
+/// Captures the situation of a pod from a snapshot. Errors are those of [`capture`]; the error for a pod that does not exist also states
+/// whether the dump lacks the pod's namespace.
 pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<Captured, Error> {
     let rules = Options::default().rules()?;
     let objects = cluster.objects();
@@ -65,9 +65,9 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
     captured.pods.iter().filter_map(differing).collect()
 }
 
-/// The verdict for each node, sorted by node name. `None`: the scheduler's decision about the pod cannot be explained.
+/// The verdict about a pod for each node, sorted by node name. `None`: the scheduler's decision about the pod cannot be explained.
 fn node_verdicts(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Option<Vec<NodeView>> {
-    let detail = Detail {
+    let detail = ExplainOptions {
         node: None,
         objects: 0,
     };
@@ -89,7 +89,7 @@ fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// The PVCs of a pod that the ephemeral volume controller has not created yet.
+/// The PVCs of a pod's ephemeral volumes that do not exist yet, as the ephemeral volume controller would create them.
 fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let metadata = &pod["metadata"];
@@ -144,7 +144,7 @@ fn fits_any_node(
     };
     let mut pod = (**pod).clone();
     pod.volumes.retain(waits_for_pod);
-    let detail = Detail {
+    let detail = ExplainOptions {
         node: None,
         objects: 0,
     };

@@ -1,5 +1,5 @@
-//! Reasons outside the scheduler why a pod does not start: it cannot start whatever the scheduler decides, or it waits although it has a
-//! node.
+//! Reasons outside the scheduler why a pod does not start: the pod cannot start whatever the scheduler decides, or it waits although it has
+//! a node.
 //!
 //! Each reason is one sentence about one object, with the remedy. Makes no scheduling decisions.
 
@@ -9,6 +9,8 @@ use capacity_scheduler::Options;
 use capacity_scheduler::objects::{Claim, Class, Lease, Node, ObjectKey, Pod, PodVolume, driver_of};
 use capacity_scheduler::snapshot::Snapshot;
 
+use crate::text::first_names;
+
 /// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 /// Maximum number of nodes that one sentence lists.
@@ -16,8 +18,8 @@ const LISTED_MAX: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
 const SYSTEM: &str = "kube-system";
-/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this number of durations without a renewal, the leader
-/// has stopped.
+/// A running leader renews its Lease several times per `leaseDurationSeconds`. A leader that has not renewed its Lease for this number of
+/// durations has stopped.
 const LEASE_DURATIONS: i64 = 4;
 
 /// Why the pod's PVCs prevent its start, in volume order, followed by the reason why no scheduler has tried the pod.
@@ -119,7 +121,7 @@ fn unbound_claim_causes(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<St
     causes
 }
 
-/// End of a sentence that states that the driver's controller seems not to run: its Lease has expired, or no external-provisioner pod is
+/// End of a sentence about a driver whose controller seems not to run: its Lease has expired, or no external-provisioner pod is
 /// ready. Empty if the controller seems to run.
 fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
     // csi-lib-utils derives the name of external-provisioner's Lease from the driver name by replacing special characters.
@@ -142,16 +144,16 @@ fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     format!(
         "; no pod with an external-provisioner is ready, see {}",
-        first_names(&names)
+        first_names(&names, LISTED_MAX)
     )
 }
 
-/// End of a sentence that states when the Lease was last renewed. `None` if it has not expired. The latest `renewTime` of all Leases is
-/// taken as the time at which the objects were listed.
+/// End of a sentence that states when the Lease was last renewed. `None` if the Lease has not expired. The time of the listing is derived
+/// from the newest `renewTime`s of all Leases.
 fn expired_lease(snapshot: &Snapshot, name: &str, matches: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
-    // With several Leases, the second latest `renewTime` counts as now, because the clock of one node may be ahead.
+    // With more than two Leases, the second latest `renewTime` counts as now, because the clock of one node may be ahead.
     let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
     let matching = snapshot
         .leases
@@ -231,12 +233,12 @@ fn data_source_cause(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<St
             "claim {key} is a clone of claim {source}, whose volume {} is not accessible from node {}; the scheduler does not check this, \
              and a driver that clones only within a topology segment fails there: restrict the pod to the nodes of that volume",
             volume.key,
-            first_names(&inaccessible)
+            first_names(&inaccessible, LISTED_MAX)
         )
     })
 }
 
-/// Why the driver of a class cannot provision volumes.
+/// Why the driver of a StorageClass cannot provision volumes.
 fn driver_causes(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
     let driver = driver_of(&class.provisioner);
     // A dump that contains no CSINodes has no information about registered drivers.
@@ -281,20 +283,9 @@ fn driver_causes(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
             causes.push(format!(
                 "node {} has no label {key}, although its CSINode lists that topology key of driver {driver}, so its topology segment is unknown; \
                  restart the driver's pod there, so that the kubelet sets the label again",
-                first_names(&lacking)
+                first_names(&lacking, LISTED_MAX)
             ));
         }
     }
     causes
-}
-
-fn first_names(names: &[&str]) -> String {
-    match names.len() {
-        ..=LISTED_MAX => names.join(", "),
-        count => format!(
-            "{} and {} more",
-            names[..LISTED_MAX].join(", "),
-            count - LISTED_MAX
-        ),
-    }
 }

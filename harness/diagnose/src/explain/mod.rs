@@ -1,4 +1,4 @@
-//! Explains on which nodes a pod, or a hypothetical PVC, fits, and why other nodes are rejected.
+//! Explains on which nodes a pod, or a hypothetical PVC, fits, and why the remaining nodes are rejected.
 //!
 //! Performs no I/O: returns every node's verdict, with the CSIStorageCapacity objects that were considered and why each is not sufficient.
 //! Kubernetes offers no such explanation (KEP-1472 only defines the reason text). The verdicts come from [`capacity_scheduler::cycle`] and
@@ -12,7 +12,7 @@ mod table;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use capacity_types::quantity::format_bytes;
 use serde::Serialize;
 use serde_json::json;
@@ -35,14 +35,14 @@ pub use self::objects::{ObjectVerdict, ObjectView};
 
 /// How much an explanation contains.
 #[derive(Clone, Debug)]
-pub struct Detail {
+pub struct ExplainOptions {
     /// Name of the only node to explain. `None`: all nodes.
     pub node: Option<String>,
     /// Maximum number of CSIStorageCapacity objects per node and PVC, closest first.
     pub objects: usize,
 }
 
-impl Default for Detail {
+impl Default for ExplainOptions {
     fn default() -> Self {
         Self {
             node: None,
@@ -57,22 +57,22 @@ impl Default for Detail {
 pub struct Explanation {
     /// The explained pod or PVC.
     pub subject: String,
-    /// The decision, with kube-scheduler's text if it has one.
+    /// The scheduling decision, with kube-scheduler's text if kube-scheduler has one.
     pub verdict: String,
     /// The pods that the scheduler would evict by preemption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// Causes outside the scheduler, each with its remedy.
+    /// Causes outside the scheduler why the pod does not start, each with its remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
-    /// Message of the PodScheduled condition, if it differs from the verdict.
+    /// Message of the pod's PodScheduled condition, if the message differs from the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
     /// The PVCs, in the order in which the scheduler checks them.
     pub claims: Vec<ClaimView>,
-    /// The verdicts for the nodes, sorted by node name.
+    /// The verdicts for the explained nodes, sorted by node name.
     pub nodes: Vec<NodeView>,
-    /// Findings of the lint about objects of the StorageClasses of the PVCs.
+    /// Findings of the lint about capacity objects for the StorageClasses of the PVCs.
     pub findings: Vec<Finding>,
 }
 
@@ -84,13 +84,13 @@ pub struct ClaimView {
     pub claim: String,
     /// Name of the PVC's StorageClass.
     pub class: String,
-    /// Requested bytes.
+    /// Requested storage, such as `1Gi`.
     pub request: Option<String>,
     /// Whether the PVC is bound, whether its capacity is checked, and why.
     pub state: String,
 }
 
-/// The verdict for a node.
+/// The verdict about the pod or PVC for one node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeView {
@@ -100,15 +100,15 @@ pub struct NodeView {
     pub fits: bool,
     /// Score of the node, from 0 to 100. `None` unless several nodes fit and scoring is on.
     pub score: Option<i64>,
-    /// Why the pod does not fit on the node, in kube-scheduler's words.
+    /// Why the pod does not fit on the node, in kube-scheduler's words. Empty if the pod fits.
     pub reasons: Vec<String>,
-    /// What exactly excludes the node, other than capacity: the taint, the label or the resource.
+    /// What exactly excludes the node, except missing capacity: the taint, the label or the resource.
     pub obstacles: Vec<String>,
     /// The unbound PVCs of the pod.
     pub claims: Vec<NodeClaim>,
 }
 
-/// An unbound PVC on one node.
+/// An unbound PVC of the pod, compared with one node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeClaim {
@@ -118,7 +118,7 @@ pub struct NodeClaim {
     pub outcome: String,
     /// The CSIStorageCapacity objects that were considered, closest first.
     pub objects: Vec<ObjectView>,
-    /// Number of CSIStorageCapacity objects of the class that `objects` omits.
+    /// Number of CSIStorageCapacity objects of the PVC's StorageClass that `objects` omits.
     pub more: usize,
 }
 
@@ -149,7 +149,7 @@ pub fn pod(
     snapshot: &Snapshot,
     rules: &Rules,
     pod: &Pod,
-    detail: &Detail,
+    detail: &ExplainOptions,
 ) -> Result<Explanation, ExplainError> {
     let subject = match pod.unsupported.is_empty() {
         true => format!("pod {}", pod.key),
@@ -182,7 +182,7 @@ pub fn pod(
     Ok(explained)
 }
 
-/// The reasons in a condition's message, without suffixes that only some releases add.
+/// The reasons in the message of a PodScheduled condition, without suffixes that only some releases add.
 fn without_suffixes(message: &str) -> String {
     let reasons = message.split(" preemption:").next().unwrap_or_default();
     let reasons = reasons
@@ -224,7 +224,7 @@ pub fn claim(
     rules: &Rules,
     class: &str,
     size: &str,
-    detail: &Detail,
+    detail: &ExplainOptions,
 ) -> Result<Explanation, ExplainError> {
     let Some(found) = snapshot.class(class) else {
         let known = snapshot.classes.iter().map(|class| class.key.name.clone());
@@ -265,7 +265,7 @@ fn explain(
     rules: &Rules,
     pod: &Pod,
     subject: String,
-    detail: &Detail,
+    detail: &ExplainOptions,
 ) -> Result<Explanation, ExplainError> {
     if let Some(name) = &detail.node
         && snapshot.nodes.stored(&ObjectKey::cluster(name)).is_none()
@@ -360,7 +360,7 @@ fn explain(
     })
 }
 
-/// Lists the feasible nodes. The scores of other plugins are unknown, so the chosen node is unknown too.
+/// Lists the feasible nodes. The scores of non-storage plugins are unknown, so the node that the scheduler will choose is unknown too.
 fn fits_text(rules: &Rules, assessment: &Assessment) -> String {
     /// Maximum number of nodes that the verdict lists.
     const LISTED_MAX: usize = 4;
@@ -499,7 +499,7 @@ fn node_claims(
     claims.iter().map(view).collect()
 }
 
-/// How a PVC gets its volume on a feasible node.
+/// How a PVC gets its volume on a feasible node; `None` if `feasible` has no plan for the PVC.
 fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     let binding = feasible.plan.bindings.iter().find(|it| it.claim.key == *claim);
     if let Some(binding) = binding {
@@ -513,7 +513,7 @@ fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     let limit = |object: &capacity_scheduler::objects::Capacity| {
         object
             .largest_volume()
-            .map(|limit| format_bytes(limit.bytes(Arithmetic::Exact)))
+            .map(|limit| format_bytes(limit.bytes(ByteConversion::Exact)))
     };
     Some(match &provision.capacity {
         Some(object) => format!(
@@ -554,7 +554,7 @@ fn evaluate_alone(considered: &ConsideredObjects<'_>, node: &Node) -> String {
     }
 }
 
-/// Findings about objects of these StorageClasses and about the pod's PVCs.
+/// Lint findings about capacity objects for these StorageClasses, and about the pod's PVCs.
 fn findings<'a>(
     snapshot: &Snapshot,
     classes: impl IntoIterator<Item = &'a str>,

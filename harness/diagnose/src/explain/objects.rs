@@ -1,13 +1,13 @@
 //! The CSIStorageCapacity objects considered for a PVC on a node, and why each is not sufficient.
 //!
-//! A node can access only a few of possibly thousands of objects. Accessible objects are listed first, followed by the largest inaccessible
-//! ones.
+//! A node can access only a few of possibly thousands of CSIStorageCapacity objects. Accessible objects are listed first, then the largest
+//! inaccessible objects.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use capacity_types::quantity::format_bytes;
-use capacity_types::{Arithmetic, NodeTopology, Quantity};
+use capacity_types::{ByteConversion, NodeTopology, Quantity};
 use serde::Serialize;
 
 use capacity_scheduler::capacity_check::{Demand, Shortcoming, shortcoming};
@@ -23,25 +23,25 @@ use capacity_scheduler::snapshot::Snapshot;
 pub struct ObjectView {
     /// Namespace and name of the CSIStorageCapacity object.
     pub object: String,
-    /// `storageClassName`.
+    /// `storageClassName` of the object.
     pub class: String,
     /// `nodeTopology`, which selects the nodes that can access the storage.
     pub topology: String,
-    /// `capacity`.
+    /// `capacity` of the object.
     pub capacity: Option<String>,
-    /// `maximumVolumeSize`.
+    /// `maximumVolumeSize` of the object.
     pub maximum_volume_size: Option<String>,
     /// Whether the object is sufficient for the PVC, or why not, as a machine-readable value.
     pub seen: ObjectVerdict,
-    /// The verdict in `seen`, as text for users.
+    /// The verdict in `seen`, as a text for users.
     pub why: String,
 }
 
-/// The result of comparing an object with a PVC on a node.
+/// The verdict about a CSIStorageCapacity object for a PVC on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectVerdict {
-    /// The object is large enough and accessible.
+    /// The object is large enough for the PVC and accessible from the node.
     Suffices,
     /// Neither capacity nor maximumVolumeSize is set.
     NoLimit,
@@ -53,18 +53,18 @@ pub enum ObjectVerdict {
     InvalidTopology,
     /// `nodeTopology` does not match the node's labels.
     OtherTopology,
-    /// The object is for another StorageClass, but would be sufficient otherwise.
+    /// The object is for another StorageClass than the PVC's, but would be sufficient otherwise.
     OtherClass,
     /// Capacity is not checked for the PVC, so the scheduler ignores the object.
     NotRead,
 }
 
-/// The objects that are considered for a PVC, prepared once for all nodes.
+/// The CSIStorageCapacity objects that are considered for a PVC, prepared once for all nodes.
 pub(super) struct ConsideredObjects<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) rules: &'a Rules,
     pub(super) delayed: &'a DelayedClaim,
-    /// The objects of the class, by descending size.
+    /// The CSIStorageCapacity objects for the PVC's StorageClass, by descending size.
     ranked: Vec<&'a Arc<Capacity>>,
     objects_max: usize,
 }
@@ -89,7 +89,7 @@ impl<'a> ConsideredObjects<'a> {
         }
     }
 
-    /// The closest objects for a node, and the number of further objects of the class.
+    /// The closest CSIStorageCapacity objects for a node, and the number of objects of the class that are omitted.
     pub(super) fn closest_objects(&self, node: &Node) -> (Vec<ObjectView>, usize) {
         let accessible = self.accessible(node);
         let is_accessible = |object: &&&Arc<Capacity>| accessible.iter().any(|it| it.key == object.key);
@@ -106,7 +106,7 @@ impl<'a> ConsideredObjects<'a> {
         (views, more)
     }
 
-    /// The objects of the class that the node can access, by descending size.
+    /// The CSIStorageCapacity objects of the PVC's class that the node can access, by descending size.
     fn accessible<'n>(&self, node: &'n Node) -> Vec<&'n Arc<Capacity>>
     where
         'a: 'n,
@@ -122,7 +122,7 @@ impl<'a> ConsideredObjects<'a> {
         accessible
     }
 
-    /// The largest object of each other class, if the object would be sufficient.
+    /// The largest CSIStorageCapacity object of each other StorageClass, if it would be sufficient for the PVC.
     fn of_other_classes(&self, node: &Node) -> Vec<ObjectView> {
         let Demand::Request(request) = &self.delayed.demand else {
             return Vec::new();
@@ -177,7 +177,7 @@ impl<'a> ConsideredObjects<'a> {
                 let elsewhere = if object.topology.admits(&node.labels) {
                     ""
                 } else {
-                    ", and it is not accessible from this node"
+                    ", and the object is not accessible from this node"
                 };
                 let why = format!(
                     "{field} {} is less than {}{elsewhere}",
@@ -197,7 +197,7 @@ impl<'a> ConsideredObjects<'a> {
         }
     }
 
-    /// The field of the object (`maximumVolumeSize` or `capacity`) that is compared with the requested size.
+    /// The field of the object (`maximumVolumeSize` or `capacity`) that is compared with the size that the PVC requests.
     fn limit_field(&self, object: &Capacity) -> &'static str {
         match (object.maximum, object.capacity) {
             (Some(_), _) if !self.rules.ignores_maximum_volume_size => "maximumVolumeSize",
@@ -209,7 +209,7 @@ impl<'a> ConsideredObjects<'a> {
 
     fn object_view(&self, object: &Capacity, seen: ObjectVerdict, why: String) -> ObjectView {
         let text = |quantity: Option<Quantity>| {
-            quantity.map(|quantity| format_bytes(quantity.bytes(Arithmetic::Exact)))
+            quantity.map(|quantity| format_bytes(quantity.bytes(ByteConversion::Exact)))
         };
         ObjectView {
             object: object.key.to_string(),

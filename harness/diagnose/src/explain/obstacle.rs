@@ -12,7 +12,7 @@ use capacity_scheduler::filters::{FilterReason, InsufficientResource, Skew};
 use capacity_scheduler::objects::{Node, Pod};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// Each obstacle as a sentence. Empty if the reason already names the obstacle.
+/// Describes each obstacle as a sentence. Empty if the scheduler's reason already names the obstacle.
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Rejected) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
@@ -135,7 +135,7 @@ fn volume_obstacles(snapshot: &Snapshot, node: &Node, refusal: &ConflictReason) 
     Some(unmet_requirements(affinity, "", &node.labels, &selector_name))
 }
 
-/// The requirements of a selector that a node does not meet: one sentence per term. A node must meet one of the terms.
+/// The requirements of a node selector that a node does not meet: one sentence per term. A node must meet one of the terms.
 fn unmet_requirements(
     selector: &NodeSelector,
     name: &str,
@@ -143,7 +143,7 @@ fn unmet_requirements(
     selector_name: &str,
 ) -> Vec<String> {
     let terms = selector.unmet(name, labels);
-    // A selector matches if one of its terms matches.
+    // A node selector matches if one of its terms matches.
     if terms.iter().any(Vec::is_empty) {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! Formats an explanation as text: short lines, and one table per node.
+//! Formats an explanation as text: one short line per fact, and a table of CSIStorageCapacity objects per node.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,7 +61,7 @@ impl fmt::Display for Explanation {
 /// Maximum number of similar nodes or findings that are listed individually.
 const LISTED_MAX: usize = 4;
 
-/// Groups items by key. Groups are in the order of their first items.
+/// Groups items by key. The groups have the order of their first items.
 fn group_by<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut indices = BTreeMap::new();
     let mut groups: Vec<Vec<&T>> = Vec::new();
@@ -75,7 +75,7 @@ fn group_by<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     groups
 }
 
-/// Writes a group of nodes with the same verdict, and the obstacles of the first node.
+/// Writes the verdict that a group of nodes shares, and the obstacles of the first node.
 fn write_group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
     writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
     writeln!(
@@ -121,7 +121,7 @@ impl fmt::Display for NodeClaim {
             write_objects(f, &self.objects)?;
         }
         if self.more > 0 {
-            writeln!(f, "    and {} more of the class", self.more)?;
+            writeln!(f, "    and {} more objects of the class", self.more)?;
         }
         Ok(())
     }

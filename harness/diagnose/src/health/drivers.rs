@@ -1,27 +1,28 @@
-//! Indicators: whether drivers track capacity, and whether drivers and publishers work.
+//! Health indicators: whether drivers track capacity, and whether drivers and publishers work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Indicator, ObservedCluster, Question, State, good_unless};
+use super::{Indicator, ObservedCluster, Question, State, bad_if};
 use crate::lint::{Finding, lint};
+use crate::text::first_names;
 use capacity_scheduler::objects::{Class, Driver, Node};
 
 /// Tolerated fraction of failed GetCapacity calls.
 const FAILURES: f64 = 0.1;
 
-/// Maximum number of nodes or pods that a message names.
+/// Maximum number of nodes or pods whose names a message lists.
 const NAMES: usize = 5;
 
-/// The indicators of every driver that tracks capacity or has CSIStorageCapacity objects.
+/// The health indicators of every driver that tracks capacity or has CSIStorageCapacity objects.
 pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
     let views = observed.inventory.snapshot.drivers.iter();
     let mut all = Vec::new();
     let findings = lint(&observed.inventory.snapshot);
     for view in views.map(|driver| DriverView::of(observed, driver)) {
-        all.push(view.usage());
+        all.push(view.in_use_indicator());
         if view.driver.tracks_capacity || view.objects > 0 {
             all.extend(view.health(&findings));
         }
@@ -40,7 +41,7 @@ struct DriverView<'a> {
     driver: &'a Driver,
     /// StorageClasses of the driver whose capacity the scheduler checks.
     classes: Vec<&'a Arc<Class>>,
-    /// Number of CSIStorageCapacity objects for `classes`.
+    /// Number of CSIStorageCapacity objects for the StorageClasses in `classes`.
     objects: usize,
     /// The nodes on which the driver is registered.
     nodes: Vec<&'a Arc<Node>>,
@@ -80,7 +81,7 @@ impl<'a> DriverView<'a> {
         )
     }
 
-    fn usage(&self) -> Indicator {
+    fn in_use_indicator(&self) -> Indicator {
         let count = self.objects;
         let (state, message) = match (self.driver.tracks_capacity, count) {
             (true, 0) if self.classes.is_empty() => (
@@ -92,14 +93,14 @@ impl<'a> DriverView<'a> {
                 "storageCapacity is true, but there are no objects: pods with new volumes of its classes stay Pending"
                     .to_owned(),
             ),
-            (true, _) => (State::Good, format!("in use: storageCapacity is true, {count} objects")),
+            (true, _) => (State::Good, format!("in use: storageCapacity is true, {count} capacity objects")),
             (false, 0) => (
                 State::Good,
                 "not in use: storageCapacity is not true, and there are no objects".to_owned(),
             ),
             (false, _) => (
                 State::Good,
-                format!("prepared: {count} objects, which take effect once storageCapacity is true"),
+                format!("prepared: {count} capacity objects, which take effect once storageCapacity is true"),
             ),
         };
         self.indicator(Question::InUse, state, message)
@@ -123,7 +124,7 @@ impl<'a> DriverView<'a> {
         self.indicator(Question::Health, state, message)
     }
 
-    /// Whether the pods of driver and publisher are ready. Ignores pods on nodes that are not ready or being deleted.
+    /// Whether the pods of the driver and its publisher are ready. Ignores pods on nodes that are not ready or being deleted.
     fn pods_indicator(&self) -> Indicator {
         let nodes = self.observed.of_kind("Node");
         let nodes: BTreeMap<&str, &Value> = nodes
@@ -165,7 +166,7 @@ impl<'a> DriverView<'a> {
             ),
         };
         if !unready.is_empty() {
-            message.push_str(&format!("; not {}", first_names(unready)));
+            message.push_str(&format!("; not {}", first_names(&unready, NAMES)));
         }
         self.indicator(Question::Health, state, message)
     }
@@ -220,8 +221,8 @@ impl<'a> DriverView<'a> {
         volumes.any(mounts_directory) || own.any(|(_, owner)| owns(owner))
     }
 
-    /// Whether the driver's nodes that match `allowedTopologies` of the class have CSIStorageCapacity objects. Some nodes have none if the
-    /// publisher omits zero capacity, so only a class without any object is reported.
+    /// Whether the driver's nodes that match `allowedTopologies` of the class have CSIStorageCapacity objects. Only a class without objects
+    /// is a problem: a publisher that omits zero capacity creates no object for some nodes.
     fn class_indicator(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let has_object = |node: &Node| {
@@ -240,10 +241,10 @@ impl<'a> DriverView<'a> {
         let (has, of) = (allowed.len() - without_object.len(), allowed.len());
         let mut message = format!("class {}: {has} of {of} nodes have an object", class.key.name);
         if !without_object.is_empty() {
-            message.push_str(&format!("; not {}", first_names(without_object)));
+            message.push_str(&format!("; not {}", first_names(&without_object, NAMES)));
         }
         let blocks = self.driver.tracks_capacity && has == 0 && of > 0;
-        self.indicator(Question::Health, good_unless(blocks), message)
+        self.indicator(Question::Health, bad_if(blocks), message)
     }
 
     fn lint_findings(&self, findings: &[Finding]) -> Indicator {
@@ -284,7 +285,7 @@ fn severity(code: &str) -> State {
     }
 }
 
-/// Indicators derived from the metrics of publishers.
+/// Health indicators derived from the metrics of publishers.
 fn of_publishers(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
     let count = observed.inventory.snapshot.capacities.len();
     let indicator = |question, (state, message)| Indicator::new(question, "publisher", state, message);
@@ -295,7 +296,7 @@ fn of_publishers(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
         ),
         Some(goal) => (
             State::Good,
-            format!("{goal} objects are desired, and {count} exist"),
+            format!("{goal} capacity objects are desired, and {count} exist"),
         ),
     };
     let calls = match observed.reported.calls {
@@ -304,7 +305,7 @@ fn of_publishers(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
             "the results of GetCapacity calls are unknown: no metrics of a CSI sidecar were read".to_owned(),
         ),
         Some(calls) => (
-            good_unless(calls.failed > calls.all * FAILURES),
+            bad_if(calls.failed > calls.all * FAILURES),
             format!("{} of {} GetCapacity calls failed", calls.failed, calls.all),
         ),
     };
@@ -325,14 +326,4 @@ fn is_ready(pod: &Value) -> bool {
         all.iter()
             .any(|it| it["type"] == "Ready" && it["status"] == "True")
     })
-}
-
-/// The first names of a list, and the number of further ones.
-fn first_names(all: Vec<&str>) -> String {
-    let more = all.len().saturating_sub(NAMES);
-    let first = all.into_iter().take(NAMES).collect::<Vec<_>>().join(", ");
-    match more {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }

@@ -1,13 +1,13 @@
-//! Indicators: whether CSIStorageCapacity objects cause more load on the API server than polling explains.
+//! Health indicators: whether CSIStorageCapacity objects cause more load on the API server than polling explains.
 
-use super::{Indicator, ObservedCluster, Question, Requests, State, good_unless};
+use super::{Indicator, ObservedCluster, Question, Requests, State, bad_if};
 
 /// Tolerated changes per object and minute: one for polling, because external-provisioner polls once a minute, and one for created and
 /// deleted volumes.
 const CHANGES: f64 = 2.0;
 
-/// Tolerated creations per object and minute, not counting the first creation. Polling updates objects instead of creating them again, so
-/// these creations are for added and removed nodes.
+/// Tolerated creations per object and minute, not counting an object's first creation. Polling updates objects instead of creating them
+/// again, so creations after the first are tolerated only for added and removed nodes.
 const REPLACEMENTS: f64 = 0.2;
 
 /// Tolerated fraction of requests for CSIStorageCapacity objects that fail.
@@ -21,7 +21,7 @@ pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
         return vec![indicator((State::Unknown, message))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
-    // The first creation of each existing object is no replacement. Requests for deleted objects remain in the counters, so the divisor is
+    // The first creation of each existing object is no replacement. The counters include requests for deleted objects, so the divisor is
     // at least one object.
     let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
     let per_object_and_minute = |number: f64| {
@@ -33,10 +33,10 @@ pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
             let message = format!(
                 "{rate:.2} {what} per object and minute ({objects} objects); more than {limit} are unusual"
             );
-            (good_unless(rate > limit), message)
+            (bad_if(rate > limit), message)
         }
         None => {
-            let message = format!("{number} {what} of {objects} objects in an unknown period");
+            let message = format!("{number} {what} of {objects} capacity objects in an unknown period");
             (State::Unknown, message)
         }
     };
@@ -51,14 +51,14 @@ pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
             CHANGES,
         )),
         indicator(rate_indicator(deleted, replaced, REPLACEMENTS)),
-        indicator(failures(requests)),
+        indicator(failure_indicator(requests)),
     ]
 }
 
-fn failures(requests: Requests) -> (State, String) {
+fn failure_indicator(requests: Requests) -> (State, String) {
     let message = format!(
         "{} of {} requests failed with status 429 or 5xx",
         requests.failed, requests.all
     );
-    (good_unless(requests.failed > requests.all * FAILURES), message)
+    (bad_if(requests.failed > requests.all * FAILURES), message)
 }

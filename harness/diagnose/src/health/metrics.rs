@@ -1,5 +1,5 @@
-//! Reads values for the indicators from the metrics of external-provisioner, the CSI sidecars and the API server. Owns the names of the
-//! metrics.
+//! Reads values for the health indicators from the metrics of external-provisioner, the CSI sidecars and the API server. Owns the names of
+//! these metrics.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use capacity_types::exposition::{Sample, Series, samples};
 
 use super::{Calls, ReportedValues, Requests};
 
-/// external-provisioner: number of CSIStorageCapacity objects that should exist.
+/// Metric of external-provisioner: number of CSIStorageCapacity objects that should exist.
 const GOAL: &str = "csistoragecapacities_desired_goal";
-/// CSI sidecars: number of CSI calls by result.
+/// Metric of the CSI sidecars: number of CSI calls by result.
 const CALLS: &str = "csi_sidecar_operations_seconds_count";
-/// API server: number of requests by status code.
+/// Metric of the API server: number of requests by status code.
 const REQUESTS: &str = "apiserver_request_total";
-/// Every Go program: start time in seconds since 1970.
+/// Metric of every Go program: start time in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
 impl ReportedValues {
@@ -50,7 +50,7 @@ impl ReportedValues {
 }
 
 impl Requests {
-    /// The counter for a write verb, spelled as in the journal or in the metrics of the API server. `None` for read verbs.
+    /// The counter of requests with a write verb, spelled as in the journal or in API server metrics. `None` for read verbs.
     pub fn write_counter(&mut self, verb: &str) -> Option<&mut f64> {
         match verb {
             "create" | "post" => Some(&mut self.creations),
@@ -61,7 +61,7 @@ impl Requests {
     }
 }
 
-/// Whether an HTTP status counts as a failure of the API server: 429 (Too Many Requests) or a server error.
+/// Whether an HTTP status code counts as a failure of the API server: 429 (Too Many Requests) or a server error.
 pub fn is_failure(code: u16) -> bool {
     code == 429 || code >= 500
 }

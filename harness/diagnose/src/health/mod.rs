@@ -1,8 +1,8 @@
 //! Answers an operator's questions about storage capacity tracking: is it in use, is it healthy, are pods rejected although there is
 //! capacity, and does it overload the API server (KEP-1472, Production Readiness Review).
 //!
-//! Performs no I/O: computes indicators from objects and metric values. Does not know the names of metrics or where data was read. Missing
-//! data results in the state `Unknown`, never in `Good`.
+//! Performs no I/O: computes indicators from objects and metric values. Does not know the names of metrics or where data was read. If data
+//! is missing, the state of an indicator is `Unknown`, never `Good`.
 
 mod drivers;
 mod load;
@@ -23,11 +23,11 @@ use capacity_scheduler::rules::Rules;
 
 /// The objects of a cluster and the metric values at one moment.
 pub struct ObservedCluster<'a> {
-    /// All objects except `pods`, as JSON.
+    /// All API objects except those in `pods`, as JSON.
     pub objects: &'a [Value],
     /// Pods that are not in `objects`, as JSON text. Parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
-    /// All objects, parsed into the scheduler's types.
+    /// All API objects, parsed into the scheduler's types.
     pub inventory: &'a Inventory,
     /// Values from metrics of programs.
     pub reported: &'a ReportedValues,
@@ -40,7 +40,7 @@ pub struct ReportedValues {
     pub driver_capacities: Option<Vec<DriverCapacity>>,
     /// Number of GetCapacity calls.
     pub calls: Option<Calls>,
-    /// Number of CSIStorageCapacity objects that publishers want to exist.
+    /// Number of CSIStorageCapacity objects that publishers want to exist, according to their metrics.
     pub goal: Option<f64>,
     /// Number of requests for CSIStorageCapacity objects, from the counters of the API server.
     pub requests: Option<Requests>,
@@ -51,11 +51,11 @@ pub struct ReportedValues {
 pub struct DriverCapacity {
     /// Name of the driver.
     pub driver: String,
-    /// Topology segment; empty for the whole cluster.
+    /// Topology segment of the capacity; empty for the whole cluster.
     pub segment: Segment,
-    /// Parameters of the StorageClass, without those for sidecars.
+    /// Parameters of the StorageClass, without the parameters for sidecars.
     pub parameters: Labels,
-    /// Size of the largest possible volume in bytes: maximum_volume_size, or available_capacity if unset.
+    /// Size of the largest possible volume in bytes: maximum_volume_size or, if unset, available_capacity.
     pub bytes: i64,
 }
 
@@ -71,15 +71,15 @@ pub struct Calls {
 /// Number of requests for CSIStorageCapacity objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requests {
-    /// All requests except watches.
+    /// Number of all requests except watches.
     pub all: f64,
-    /// Successful creations.
+    /// Number of successful creations.
     pub creations: f64,
-    /// Successful updates and patches.
+    /// Number of successful updates and patches.
     pub updates: f64,
-    /// Successful deletions.
+    /// Number of successful deletions.
     pub deletions: f64,
-    /// Responses with status 429, or 500 and above.
+    /// Number of responses with status 429, or 500 and above.
     pub failed: f64,
     /// The period in which the requests were counted. `None`: unknown.
     pub over: Option<Duration>,
@@ -99,7 +99,7 @@ pub enum Question {
     Load,
 }
 
-/// The state of an indicator.
+/// The state of a health indicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
@@ -111,7 +111,7 @@ pub enum State {
     Risk,
     /// A problem that leaves no pod pending and should be cleaned up.
     Untidy,
-    /// There is no data.
+    /// There is no data for the indicator.
     Unknown,
 }
 
@@ -120,7 +120,7 @@ pub enum State {
 pub struct Indicator {
     /// The question that the indicator answers.
     pub question: Question,
-    /// The object that the indicator describes.
+    /// The driver, pod or program that the indicator describes.
     pub subject: String,
     /// Whether the indicator shows a problem, and how severe the problem is.
     pub state: State,
@@ -130,7 +130,7 @@ pub struct Indicator {
 }
 
 impl<'a> ObservedCluster<'a> {
-    /// All indicators, grouped by question. `rules`: the settings of the scheduler.
+    /// All health indicators, grouped by question. `rules`: the settings of the scheduler.
     pub fn indicators(&self, rules: &Rules) -> Vec<Indicator> {
         let mut all = drivers::indicators(self);
         all.extend(refusals::indicators(self, rules));
@@ -139,7 +139,7 @@ impl<'a> ObservedCluster<'a> {
         all
     }
 
-    /// All pods. Pods that are stored as text are parsed one at a time.
+    /// All pods of the cluster. Pods that are stored as text are parsed one at a time.
     fn pods(&self) -> impl Iterator<Item = Value> {
         let texts = self
             .pods
@@ -166,7 +166,7 @@ impl Indicator {
 }
 
 impl Question {
-    /// The text of the question.
+    /// The question as a text for users.
     pub fn text(self) -> &'static str {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
@@ -189,7 +189,7 @@ impl fmt::Display for State {
     }
 }
 
-/// `Good`, or `Bad` if `is_wrong`.
-fn good_unless(is_wrong: bool) -> State {
+/// The state `Good`, or `Bad` if `is_wrong`.
+fn bad_if(is_wrong: bool) -> State {
     if is_wrong { State::Bad } else { State::Good }
 }

@@ -1,14 +1,14 @@
-//! Indicators: pods that were rejected for lack of storage although storage may be available. Operators check this before they roll the
-//! feature back.
+//! Health indicators: pods that were rejected for lack of storage although storage may be available. Operators check this before they roll
+//! storage capacity tracking back.
 
 use std::collections::BTreeSet;
 
 use capacity_types::segment::contains;
-use capacity_types::{Arithmetic, Labels, SIDECAR_PREFIX, quantity::format_bytes};
+use capacity_types::{ByteConversion, Labels, SIDECAR_PREFIX, quantity::format_bytes};
 use serde_json::Value;
 
 use super::{DriverCapacity, Indicator, ObservedCluster, Question, State};
-use crate::explain::{self, Detail};
+use crate::explain::{self, ExplainOptions};
 use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
@@ -60,10 +60,10 @@ fn indicator(observed: &ObservedCluster<'_>, rules: &Rules, pod: &Pod) -> Indica
     Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, message)
 }
 
-/// The first node on which the pod fits according to the existing objects.
+/// The first node on which the pod fits according to the published CSIStorageCapacity objects.
 fn fitting_node(observed: &ObservedCluster<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
     let snapshot = &observed.inventory.snapshot;
-    let explained = explain::pod(snapshot, rules, pod, &Detail::default()).ok()?;
+    let explained = explain::pod(snapshot, rules, pod, &ExplainOptions::default()).ok()?;
     let mut nodes = explained.nodes.into_iter();
     nodes.find(|node| node.fits).map(|node| node.node)
 }
@@ -82,7 +82,7 @@ fn unpublished_for_claim(
     claim: &Claim,
     driver_capacities: &[DriverCapacity],
 ) -> Option<String> {
-    let wanted = claim.request?.bytes(Arithmetic::Exact);
+    let wanted = claim.request?.bytes(ByteConversion::Exact);
     let class = observed.inventory.snapshot.class(&claim.class)?;
     let parameters = parameters(observed, &class.key);
     let sufficient = driver_capacities.iter().filter(|capacity| {
@@ -106,18 +106,18 @@ fn unpublished_for_claim(
     ))
 }
 
-/// Size of the largest volume that the published objects allow on a node; -1 without an object.
+/// Size in bytes of the largest volume that the published CSIStorageCapacity objects allow on a node; -1 without an object.
 fn published_limit(observed: &ObservedCluster<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
     let reaching = objects.accessible_from(class, &node.labels);
     let limits = reaching.filter_map(|object| object.largest_volume());
     limits
-        .map(|limit| limit.bytes(Arithmetic::Exact))
+        .map(|limit| limit.bytes(ByteConversion::Exact))
         .max()
         .unwrap_or(-1)
 }
 
-/// The parameters of a class that are passed to the driver: those without the prefix of sidecars.
+/// The parameters of a StorageClass that are passed to the driver: those without the prefix for sidecars.
 fn parameters(observed: &ObservedCluster<'_>, class: &ObjectKey) -> Labels {
     let mut classes = observed.of_kind("StorageClass");
     let object = classes.find(|object| object["metadata"]["name"] == class.name.as_str());

@@ -1,6 +1,6 @@
-//! Tests of preemption with PodDisruptionBudgets: the chosen node and the evicted pods.
+//! Tests of preemption with PodDisruptionBudgets: the chosen node and the pods that are evicted there.
 
-use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::explain::{self, ExplainOptions};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
@@ -21,7 +21,12 @@ fn evicted(more: &str) -> String {
     let text = format!("kind: List\nitems:{FULL}{more}");
     inventory.add_text(text.as_bytes()).unwrap();
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "app")];
-    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default());
+    let explained = explain::pod(
+        &inventory.snapshot,
+        &Rules::default(),
+        pod,
+        &ExplainOptions::default(),
+    );
     let text = explained.unwrap().preemption.unwrap();
     text.strip_prefix("preemption is possible on node ")
         .unwrap()
@@ -89,7 +94,7 @@ fn with_protected_pods_on_every_node_violations_are_counted() {
         "selector: {matchExpressions: [{key: none, operator: DoesNotExist}]}",
         "disruptionsAllowed: 0",
     );
-    // Pod d has no labels, so no budget selects it.
+    // Pod d has no labels, so no PodDisruptionBudget selects it.
     assert_eq!(evicted(&all), "n2: it evicts ns/d (priority 2)");
     let labelled = all
         + "- {kind: Pod, metadata: {name: d, namespace: ns, labels: {app: high}}, spec: {nodeName: n2, priority: 2, containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}\n";

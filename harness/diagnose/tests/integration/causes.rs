@@ -1,6 +1,6 @@
-//! Tests of the reasons outside the scheduler why a pod does not start: each is listed once, and only if it applies.
+//! Tests of the reasons outside the scheduler why a pod does not start: each reason is listed once, and only if it applies.
 
-use capacity_diagnose::explain::{self, Detail, Explanation};
+use capacity_diagnose::explain::{self, ExplainOptions, Explanation};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
@@ -23,7 +23,13 @@ fn explained(items: &str) -> Explanation {
         .add_text(text.as_bytes())
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "app")];
-    explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap()
+    explain::pod(
+        &inventory.snapshot,
+        &Rules::default(),
+        pod,
+        &ExplainOptions::default(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -129,7 +135,7 @@ fn a_clone_of_an_inaccessible_volume_is_reported() {
     );
 }
 
-/// The causes for the pod of [`HEALTHY`], after these changes: its PVC waits for its driver, one text is replaced, and objects are added.
+/// The causes for the pod of [`HEALTHY`] after three changes: its PVC waits for its driver, a text is replaced, and objects are added.
 fn causes_with(replaced: (&str, &str), more: &str) -> String {
     let handed_over =
         "name: data, namespace: ns, annotations: {volume.kubernetes.io/storage-provisioner: disk}}";

@@ -1,6 +1,6 @@
 //! Tests of explanations and of the lint.
 
-use capacity_diagnose::explain::{self, Detail, ExplainError, Explanation, ObjectVerdict};
+use capacity_diagnose::explain::{self, ExplainError, ExplainOptions, Explanation, ObjectVerdict};
 use capacity_diagnose::inventory::Inventory;
 use capacity_diagnose::lint;
 use capacity_scheduler::objects::ObjectKey;
@@ -15,12 +15,12 @@ fn pod(cluster: &TestCluster) -> Explanation {
         &cluster.snapshot,
         &Rules::default(),
         &cluster.pod(json!({})),
-        &Detail::default(),
+        &ExplainOptions::default(),
     )
     .unwrap()
 }
 
-/// The result of each CSIStorageCapacity object for the first PVC on a node, as `name: seen`.
+/// The verdict about each CSIStorageCapacity object for the first PVC on a node, as `name: seen`.
 fn object_verdicts(explanation: &Explanation, node: &str) -> Vec<String> {
     let found = explanation.nodes.iter().find(|view| view.node == node).unwrap();
     let objects = found.claims[0].objects.iter();
@@ -129,9 +129,9 @@ fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
     }
     cluster.capacity_on("n1", "1Gi");
     cluster.add_delayed_claim("data", "fast", "2Gi");
-    let detail = Detail {
+    let detail = ExplainOptions {
         objects: 3,
-        ..Detail::default()
+        ..ExplainOptions::default()
     };
     let explained = explain::pod(
         &cluster.snapshot,
@@ -147,7 +147,7 @@ fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
         "the accessible one comes first"
     );
     let text = explained.to_string();
-    assert!(text.contains("and 18 more of the class"), "{text}");
+    assert!(text.contains("and 18 more objects of the class"), "{text}");
     assert!(text.contains("capacity 1Gi is less than 2Gi"), "{text}");
 }
 
@@ -162,9 +162,9 @@ fn a_hypothetical_pvc_is_explained() {
             shape: Some(Shape::most_free()),
             ..Rules::default()
         };
-        let detail = Detail {
+        let detail = ExplainOptions {
             node: node.map(str::to_owned),
-            ..Detail::default()
+            ..ExplainOptions::default()
         };
         explain::claim(&cluster.snapshot, &rules, class, size, &detail)
     };
@@ -293,7 +293,13 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
     inventory.add_text(text.as_bytes()).unwrap();
     assert_eq!(inventory.skipped_kinds["Secret"], 1);
     let pod = &inventory.pods[&ObjectKey::namespaced("prod", "app")];
-    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let explained = explain::pod(
+        &inventory.snapshot,
+        &Rules::default(),
+        pod,
+        &ExplainOptions::default(),
+    )
+    .unwrap();
     assert!(
         explained
             .verdict
@@ -365,7 +371,7 @@ fn a_single_feasible_node_has_no_score() {
             &cluster.snapshot,
             &rules,
             &cluster.pod(json!({})),
-            &Detail::default(),
+            &ExplainOptions::default(),
         )
         .unwrap();
         explained.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
@@ -442,12 +448,18 @@ fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
     );
 }
 
-/// The obstacles of pod `p` on a node of a cluster with these objects.
+/// The obstacles of pod `p` on a node. `text`: the objects of the cluster, as YAML.
 fn obstacles(text: &str, node: &str) -> Vec<String> {
     let mut inventory = Inventory::default();
     inventory.add_text(text.as_bytes()).unwrap();
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
-    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let explained = explain::pod(
+        &inventory.snapshot,
+        &Rules::default(),
+        pod,
+        &ExplainOptions::default(),
+    )
+    .unwrap();
     let view = explained.nodes.iter().find(|view| view.node == node).unwrap();
     for obstacle in &view.obstacles {
         assert!(explained.to_string().contains(obstacle), "{explained}");
@@ -543,7 +555,13 @@ fn findings_about_pvcs_of_other_pods_are_omitted() {
     inventory.add_text(text.as_bytes()).unwrap();
     assert_eq!(lint::lint(&inventory.snapshot).len(), 2);
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
-    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let explained = explain::pod(
+        &inventory.snapshot,
+        &Rules::default(),
+        pod,
+        &ExplainOptions::default(),
+    )
+    .unwrap();
     let about: Vec<_> = explained
         .findings
         .iter()

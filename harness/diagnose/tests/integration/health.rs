@@ -1,4 +1,4 @@
-//! Tests of the health indicators: each indicator changes with the state of the cluster that it describes.
+//! Tests of the health indicators: each indicator changes with the condition of the cluster that the indicator describes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// A pod that was rejected for lack of storage, with a PVC of this size.
+/// A pod that was rejected for lack of storage, and its PVC of this size.
 fn rejected_pod(size: &str) -> [Value; 2] {
     let message = "0/2 nodes are available: 2 node(s) did not have enough free storage.";
     let condition =
@@ -105,9 +105,9 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
         of_driver.expect("the driver has an indicator").message
     };
     let none_reported = ReportedValues::default();
-    assert!(word(&cluster(), &none_reported).starts_with("in use: storageCapacity is true, 2 objects"));
+    assert!(word(&cluster(), &none_reported).starts_with("in use: storageCapacity is true, 2 capacity"));
     let off = cluster_with_changed("CSIDriver", |it| it["spec"]["storageCapacity"] = json!(false));
-    assert!(word(&off, &none_reported).starts_with("prepared: 2 objects"));
+    assert!(word(&off, &none_reported).starts_with("prepared: 2 capacity objects"));
     let mut none = off;
     none.retain(|object| object["kind"] != "CSIStorageCapacity");
     none.extend(rejected_pod("1Gi"));
@@ -131,7 +131,7 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
         .find(|it| of_publisher(it))
         .expect("the publisher has an indicator")
         .message;
-    assert_eq!(message, "2 objects are desired, and 2 exist");
+    assert_eq!(message, "2 capacity objects are desired, and 2 exist");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn recreated_objects_are_reported() {
     );
 }
 
-/// Changes of the healthy cluster that must not be reported, each with its name.
+/// Changes of the healthy cluster that must not be reported as problems, each with its name.
 #[test]
 fn harmless_changes_leave_a_healthy_cluster_good() {
     let key = format!("{DRIVER}/node");
@@ -329,7 +329,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
     ] {
         assert_eq!(bad_indicators(&objects, &ReportedValues::default()), [], "{what}");
     }
-    // Changes similar to the harmless ones that must be reported.
+    // Changes that resemble the harmless ones above but must be reported.
     let mistyped = cluster_with_changed("StorageClass", |it| {
         it["allowedTopologies"] = allowed(json!([format!("{key}=n1")]));
     });

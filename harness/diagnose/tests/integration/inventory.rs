@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use kube::Client;
 use serde_json::{Value, json};
 
-/// A server that returns these lists by path (with `?…` for a page), and an error for every other path.
+/// A client of a server that returns these lists by path (with `?…` for a page), and the status `otherwise` for every other path.
 fn serving(lists: &[(&str, Value)], otherwise: u16) -> Client {
     let lists: Arc<BTreeMap<String, Value>> = Arc::new(
         lists

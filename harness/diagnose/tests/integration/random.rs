@@ -1,13 +1,13 @@
 //! Properties for random objects of all kinds that the scheduler parses: no panics, and decision, score and explanation agree.
 
-use capacity_diagnose::explain::{self, Detail};
+use capacity_diagnose::explain::{self, ExplainOptions};
 use capacity_diagnose::inventory::Inventory;
 use capacity_diagnose::lint;
 use capacity_scheduler::cycle::{self, Decision};
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::{Choice, Pooling, Rules};
 use capacity_scheduler::shape::Shape;
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -217,9 +217,9 @@ fn pod() -> impl Strategy<Value = Value> {
 fn rules() -> impl Strategy<Value = Rules> {
     (any::<[bool; 5]>(), any::<u64>()).prop_map(|([wrapping, scored, summed, old, any], salt)| Rules {
         arithmetic: if wrapping {
-            Arithmetic::Wrapping
+            ByteConversion::Wrapping
         } else {
-            Arithmetic::Exact
+            ByteConversion::Exact
         },
         shape: scored.then(Shape::most_free),
         pooling: if summed { Pooling::Each } else { Pooling::Once },
@@ -241,7 +241,7 @@ proptest! {
         let snapshot = &inventory.snapshot;
         let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
         let decision = cycle::decide(snapshot, &rules, pod, &mut StdRng::seed_from_u64(7));
-        let explained = explain::pod(snapshot, &rules, pod, &Detail::default()).unwrap();
+        let explained = explain::pod(snapshot, &rules, pod, &ExplainOptions::default()).unwrap();
         match decision {
             Decision::Place(chosen) => {
                 let node = explained.nodes.iter().find(|node| node.node == chosen.node.name()).unwrap();

@@ -4,19 +4,20 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
-use k8s_openapi::{api::storage::v1::CSIStorageCapacity, apimachinery::pkg::apis::meta::v1::APIResourceList};
+use capacity_client::{is_type_missing, served_version};
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version};
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
-    core::{ApiResource, Status},
+    core::{ApiResource, GroupVersionKind, Status},
 };
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_type_missing};
+use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter};
 
 /// The only version in 1.19 and 1.20, which lack `maximumVolumeSize`. Later releases also serve a newer version.
 const ALPHA: &str = "v1alpha1";
@@ -31,12 +32,12 @@ pub(crate) struct CapacityClient {
     /// The time of the last API discovery if the server drops `maximumVolumeSize`, as all servers before 1.21 do. `None` if the server
     /// stores the field.
     maximum_dropped: Mutex<Option<Instant>>,
-    /// Minimum time between two discoveries for a server that drops `maximumVolumeSize`.
+    /// Minimum time between two API discoveries for a server that drops `maximumVolumeSize`.
     rediscovery_interval: Duration,
     dialect: Dialect,
 }
 
-/// The typed API for `v1`, or the dynamic API for an older version.
+/// The typed API for `v1`, or the dynamic API for an older version of CSIStorageCapacity.
 enum Access {
     V1(Api<CSIStorageCapacity>),
     Older(Api<DynamicObject>, &'static str),
@@ -93,7 +94,7 @@ impl CapacityClient {
             .inspect(|created| self.record_maximum_dropped(object, created))
     }
 
-    /// Updates an object. Fails if the object was modified since it was read.
+    /// Updates a CSIStorageCapacity object. Fails if the object was modified since this publisher read it.
     pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let name = object.name_any();
         let written = match self.served_api().await? {
@@ -108,7 +109,7 @@ impl CapacityClient {
             .inspect(|written| self.record_maximum_dropped(object, written))
     }
 
-    /// The patch that updates an object. `None` if the dialect updates with PUT.
+    /// The patch that updates a CSIStorageCapacity object. `None` if the configured request form updates with PUT.
     fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
         let is_apply = match self.dialect.update {
             UpdateVerb::Update => return None,
@@ -140,7 +141,7 @@ impl CapacityClient {
         self.check_served(found)
     }
 
-    /// Lists the objects that the parameters select, and converts them to `v1`.
+    /// Lists the CSIStorageCapacity objects that the parameters select, and converts them to `v1`.
     pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
         let found = match self.served_api().await? {
             Access::V1(api) => api.list(parameters).await.map(|found| found.items),
@@ -160,7 +161,7 @@ impl CapacityClient {
         self.check_served(deleted)
     }
 
-    /// Waits for the rate limiter, then returns the API for the version that the server serves.
+    /// Waits for the rate limiter, then returns the client for the API version that the server serves.
     async fn served_api(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
@@ -184,13 +185,8 @@ impl CapacityClient {
     }
 
     pub(super) fn dynamic_api(&self, version: &str) -> Api<DynamicObject> {
-        let resource = ApiResource {
-            group: GROUP.to_owned(),
-            version: version.to_owned(),
-            api_version: api_version(version),
-            kind: KIND.to_owned(),
-            plural: RESOURCE.to_owned(),
-        };
+        let kind = GroupVersionKind::gvk(GROUP, version, KIND);
+        let resource = ApiResource::from_gvk_with_plural(&kind, RESOURCE);
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
@@ -204,16 +200,7 @@ impl CapacityClient {
 
     /// Discovers the newest version of CSIStorageCapacity that the server serves. `None` if it serves none.
     async fn best_version(&self) -> kube::Result<Option<&'static str>> {
-        for version in VERSIONS {
-            let found = self.client.list_api_group_resources(&api_version(version)).await;
-            match found {
-                Ok(list) if lists_capacities(&list) => return Ok(Some(version)),
-                Ok(_) => {}
-                Err(error) if is_type_missing(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
+        served_version(&self.client, GROUP, &VERSIONS, RESOURCE).await
     }
 
     fn set_version(&self, version: &'static str) {
@@ -239,7 +226,7 @@ impl CapacityClient {
         *self.version.lock() = None;
     }
 
-    /// Calls [`Self::mark_not_served`] if the error shows that the server no longer serves the version.
+    /// Calls [`Self::mark_not_served`] if the error shows that the server no longer serves the API version in use.
     fn check_served<T>(&self, result: kube::Result<T>) -> kube::Result<T> {
         if result.as_ref().is_err_and(is_type_missing) {
             self.mark_not_served();
@@ -248,7 +235,7 @@ impl CapacityClient {
     }
 }
 
-/// Updates an object with `patch`, or with PUT if `patch` is `None`.
+/// Updates a CSIStorageCapacity object with `patch`, or with PUT if `patch` is `None`.
 async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
     api: &Api<T>,
     name: &str,
@@ -259,10 +246,6 @@ async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
         None => api.replace(name, &PostParams::default(), object).await,
         Some((parameters, patch)) => api.patch(name, &parameters, &patch).await,
     }
-}
-
-fn lists_capacities(list: &APIResourceList) -> bool {
-    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
 }
 
 pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {

@@ -68,9 +68,9 @@ pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, St
 }
 
 impl ManagedBy {
-    /// The labels of the central instance (`node` is `None`), or of the instance on this node in distributed mode.
+    /// The driver and managed-by labels of the central instance (`node` is `None`), or of the distributed instance on this node.
     pub(crate) fn new(driver: &str, node: Option<&str>) -> ManagedBy {
-        let instance = node.map_or_else(|| CENTRAL.to_owned(), instance_on);
+        let instance = node.map_or_else(|| CENTRAL.to_owned(), managed_by_value);
         ManagedBy {
             driver: driver.to_owned(),
             instance,
@@ -97,7 +97,7 @@ impl ManagedBy {
         ManagedBy { owner, ..self }
     }
 
-    /// The label selector for the publisher's objects. `None` if objects are recognized by owner.
+    /// The label selector for the publisher's objects. `None` if the publisher recognizes objects by owner.
     pub(crate) fn selector(&self) -> Option<String> {
         let ManagedBy { driver, instance, .. } = self;
         let by_labels = || format!("{DRIVER_LABEL}={driver},{MANAGED_BY_LABEL}={instance}");
@@ -133,7 +133,7 @@ impl ManagedBy {
 
 /// The managed-by value of the instance on a node. Shortened as by external-provisioner if it is too long for a label; unique per node, and
 /// the same after a restart.
-fn instance_on(node: &str) -> String {
+fn managed_by_value(node: &str) -> String {
     let whole = format!("{CENTRAL}-{node}");
     let infix = truncation_infix();
     match LABEL_LENGTH_MAX.checked_sub(node.len() + infix.len()) {
@@ -148,7 +148,7 @@ fn truncation_infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }
 
-/// 32-bit FNV-1a hash.
+/// 32-bit FNV-1a hash of the text.
 fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -156,7 +156,7 @@ fn fnv1a(text: &str) -> u32 {
 }
 
 impl Key {
-    /// The key of an existing object.
+    /// The key of an existing object: StorageClass and topology. `form`: how this publisher writes selectors.
     pub(crate) fn of(object: &CSIStorageCapacity, form: SelectorForm) -> Key {
         Key {
             class: object.storage_class_name.as_str().into(),
@@ -194,7 +194,7 @@ impl fmt::Display for KeyTopology {
     }
 }
 
-/// The segment in a selector, in either form. `None` if the selector does not represent a segment.
+/// The segment in a selector with `matchLabels` or `matchExpressions`. `None` if the selector does not represent a segment.
 fn segment_of_selector(selector: Option<&LabelSelector>) -> Option<Segment> {
     let LabelSelector {
         match_labels,
@@ -208,7 +208,7 @@ pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
     segment_of_selector(object.node_topology.as_ref())
 }
 
-/// Builds the object for a class and a segment.
+/// Builds the CSIStorageCapacity object for a StorageClass and a segment.
 pub(crate) fn build_object(
     by: &ManagedBy,
     class: &str,
@@ -234,7 +234,7 @@ pub(crate) fn build_object(
     }
 }
 
-/// Whether an object already has these capacity values and this owner. Quantities are compared by value.
+/// Whether an object already has these capacity values and this owner. Quantities are equal if their values in bytes are.
 pub(crate) fn is_current(
     object: &CSIStorageCapacity,
     values: CapacityBytes,

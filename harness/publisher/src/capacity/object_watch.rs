@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capacity_client::ExponentialBackoff;
+use capacity_client::{ExponentialBackoff, is_watched_type_missing};
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
@@ -18,7 +18,7 @@ use kube::{
 };
 
 use super::api_version::{CapacityClient, as_v1};
-use crate::{status::is_type_missing, watch::Retry};
+use crate::watch::Retry;
 
 impl CapacityClient {
     /// Watches CSIStorageCapacity objects. The stream does not end. If the server serves no version, discovery is retried with backoff.
@@ -46,7 +46,7 @@ struct ObjectWatch {
     capacities: Arc<CapacityClient>,
     config: watcher::Config,
     retry: Retry,
-    /// Events of the watch. `None` while no watch is running.
+    /// Events of the watch in progress. `None` while no watch is running.
     events: Option<Events>,
 }
 
@@ -63,7 +63,7 @@ impl ObjectWatch {
                     return Ok(event);
                 }
                 Some(Err(error)) => {
-                    if is_not_served(&error) {
+                    if is_watched_type_missing(&error) {
                         self.capacities.mark_not_served();
                         self.events = None;
                     }
@@ -89,16 +89,6 @@ impl ObjectWatch {
             events.filter_map(async |event| parse_as_v1(event)).boxed()
         });
         Ok(())
-    }
-}
-
-/// Whether a watch failed because its version is no longer served.
-fn is_not_served(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => is_type_missing(error),
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Publisher {
     pub(super) queue: Queue<Key>,
 }
 
-/// Why the objects of a key could not be reconciled. The key is retried.
+/// Why the objects of a key (class and segment) could not be reconciled. The queue retries the key.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SyncError {
     #[error("GetCapacity failed: {0}; retrying with backoff")]
@@ -117,8 +117,8 @@ impl Publisher {
             .collect()
     }
 
-    /// Reconciles each key as the queue returns it; does not return. Call it after the initial lists: before, keys whose class or segment
-    /// has not been listed count as not desired.
+    /// Reconciles each key as the queue returns it; does not return. Call it after the initial lists, because a key counts as not desired
+    /// until its class and segment have been listed.
     pub(crate) async fn run_workers(&self) {
         let threads = self.options.capacity_threads;
         self.queue
@@ -132,7 +132,7 @@ impl Publisher {
         Arc::clone(&self.capacities)
     }
 
-    /// The label selector for the watch. `None` if objects are recognized by owner.
+    /// The label selector for the watch. `None` if the publisher recognizes objects by owner.
     pub(crate) fn selector(&self) -> Option<String> {
         self.by.selector()
     }
@@ -202,7 +202,7 @@ impl Publisher {
         self.ledger.lock().key_state(key)
     }
 
-    /// Whether an object is published for these values. For zero capacity this depends on `--publish-zero`, because for KEP-1472 a missing
+    /// Whether an object is published for these capacity values. Zero depends on `--publish-zero`, because for KEP-1472 a missing
     /// object is equivalent to zero capacity.
     fn is_published(&self, values: CapacityBytes) -> bool {
         values.capacity > 0 || self.options.publishes_zero()

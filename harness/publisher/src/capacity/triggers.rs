@@ -48,7 +48,7 @@ impl Publisher {
     }
 
     /// Handles added or removed segments.
-    pub(crate) fn segments_changed(&self, change: topology::Change) {
+    pub(crate) fn segments_changed(&self, change: topology::SegmentChange) {
         let mut ledger = self.ledger.lock();
         let mut keys = change
             .added
@@ -64,7 +64,7 @@ impl Publisher {
         self.enqueue(keys);
     }
 
-    /// Handles an added, changed or deleted CSIStorageCapacity.
+    /// Handles an added, changed or deleted CSIStorageCapacity object.
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {

@@ -75,7 +75,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Gets the object and updates the ledger.
+    /// Reads the object from the API server and updates the ledger.
     async fn refresh_object(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         let found = match self.capacities.get(&object.name_any()).await {
             Ok(found) => Some(found),
@@ -119,17 +119,12 @@ impl Publisher {
                 self.forget(object);
                 Ok(())
             }
-            // The object was recreated or modified; a GET shows which.
-            Err(source) if is_conflict(&source) => {
-                self.ledger.lock().undo_delete(uid);
-                self.refresh_object(object).await?;
-                Err(SyncError::Api {
-                    verb: "delete the object",
-                    source,
-                })
-            }
             Err(source) => {
                 self.ledger.lock().undo_delete(uid);
+                if is_conflict(&source) {
+                    // The object was recreated or modified; a GET shows which.
+                    self.refresh_object(object).await?;
+                }
                 Err(SyncError::Api {
                     verb: "delete the object",
                     source,
@@ -140,7 +135,7 @@ impl Publisher {
 
     fn forget(&self, object: &CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.as_deref() {
-            self.ledger.lock().forget_object(uid);
+            self.ledger.lock().forget(uid);
         }
     }
 }

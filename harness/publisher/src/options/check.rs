@@ -7,20 +7,20 @@ use super::{Options, RecognizeBy};
 /// Why the options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// An option requires another one.
+    /// An option requires another option, which is missing.
     #[error("{option} requires {needed}; set it in the environment or as a flag")]
     Missing {
-        /// The given option.
+        /// The option that was given.
         option: &'static str,
-        /// The missing option.
+        /// The required option that is missing.
         needed: &'static str,
     },
     /// Two options exclude each other.
     #[error("{option} and {other} exclude each other; remove one")]
     Both {
-        /// The first option.
+        /// The first of the two given options.
         option: &'static str,
-        /// The second option.
+        /// The second of the two given options.
         other: &'static str,
     },
     /// The value of an option is out of range.
@@ -302,16 +302,18 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_not_parsed() {
-        assert_eq!(values::rate("0"), Ok(0.0));
-        assert_eq!(values::rate("2.5"), Ok(2.5));
+        assert_eq!(values::parse_rate("0"), Ok(0.0));
+        assert_eq!(values::parse_rate("2.5"), Ok(2.5));
         for invalid in ["-1", "inf", "NaN", "many"] {
-            assert!(values::rate(invalid).is_err(), "{invalid}");
+            assert!(values::parse_rate(invalid).is_err(), "{invalid}");
         }
-        assert_eq!(values::fraction("1"), Ok(1.0));
-        assert!(values::fraction("1.1").is_err() && values::fraction("-0.1").is_err());
-        assert_eq!(values::duration("0"), Ok(Duration::ZERO));
-        let labels = values::labels("team:storage,tier:gold").unwrap_or_default().0;
+        assert_eq!(values::parse_fraction("1"), Ok(1.0));
+        assert!(values::parse_fraction("1.1").is_err() && values::parse_fraction("-0.1").is_err());
+        assert_eq!(values::parse_duration("0"), Ok(Duration::ZERO));
+        let labels = values::parse_labels("team:storage,tier:gold")
+            .unwrap_or_default()
+            .0;
         assert_eq!(labels.get("tier").map(String::as_str), Some("gold"));
-        assert!(values::labels("team").is_err());
+        assert!(values::parse_labels("team").is_err());
     }
 }

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 /// Flag name, whether the flag takes a value, and why the flag has no effect.
-type Ignored = (&'static str, bool, &'static str);
+type IgnoredFlag = (&'static str, bool, &'static str);
 
 const LOGS: &str = "logs are written to standard error as text; set the level with -v or RUST_LOG";
 const SNAPSHOTS: &str = "this program creates no snapshots";
 
-const IGNORED: [Ignored; 26] = [
+const IGNORED: [IgnoredFlag; 26] = [
     ("add_dir_header", false, LOGS),
     ("alsologtostderr", false, LOGS),
     ("automaxprocs", false, "this program uses one thread"),
@@ -51,7 +51,7 @@ pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (
     let (mut remaining, mut removed) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
-        let Some((name, has_value)) = argument.to_str().and_then(flag) else {
+        let Some((name, has_value)) = argument.to_str().and_then(flag_name) else {
             remaining.push(argument);
             continue;
         };
@@ -69,7 +69,7 @@ pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (
 }
 
 /// The flag name, and whether the argument also contains the value.
-fn flag(argument: &str) -> Option<(&str, bool)> {
+fn flag_name(argument: &str) -> Option<(&str, bool)> {
     let text = argument.strip_prefix("--")?;
     Some(
         text.split_once('=')

@@ -15,7 +15,7 @@ use gates::feature_gates;
 pub use ignored_flags::without_ignored_flags;
 pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
-use values::{duration, fraction, rate};
+use values::{parse_duration, parse_fraction, parse_rate};
 
 use capacity_client::ExponentialBackoff;
 use k8s_openapi::jiff::Timestamp;
@@ -33,7 +33,7 @@ pub struct Options {
     pub csi_address: PathBuf,
 
     /// Timeout of a CSI call.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s")]
     pub timeout: Duration,
 
     /// Defaults where KEP-1472 allows several behaviours.
@@ -44,12 +44,12 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub enable_capacity: bool,
 
-    /// Interval for refreshing every object.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
+    /// Interval at which the capacity of every object is refreshed.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "1m")]
     pub capacity_poll_interval: Duration,
 
     /// Maximum fraction of the interval by which a refresh may be earlier, to spread the calls of many publishers.
-    #[arg(long, value_name = "FRACTION", value_parser = fraction, default_value = "0.1")]
+    #[arg(long, value_name = "FRACTION", value_parser = parse_fraction, default_value = "0.1")]
     pub capacity_poll_jitter: f64,
 
     /// Number of objects processed concurrently.
@@ -69,7 +69,7 @@ pub struct Options {
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = RecognizeBy::Labels)]
     pub recognize_by: RecognizeBy,
 
-    /// Publish also for storage classes with Immediate binding.
+    /// Publish for all storage classes, including those with Immediate binding.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
 
@@ -77,17 +77,17 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub publish_zero: Option<bool>,
 
-    /// What to do with an object when GetCapacity fails for it.
+    /// What to do with a published object when GetCapacity fails for the object.
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = OnCapacityError::Keep)]
     pub on_capacity_error: OnCapacityError,
 
     /// How long to retain the objects of a node after the driver unregistered there, since the driver may only be restarting [default: 10s;
     /// none with the profile upstream].
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub unregistration_grace: Option<Duration>,
 
     /// API requests per second for publishing; 0 disables the limit.
-    #[arg(long, value_name = "RATE", value_parser = rate, default_value = "1")]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate, default_value = "1")]
     pub kube_api_capacity_qps: f64,
 
     /// Burst of API requests for publishing.
@@ -96,7 +96,7 @@ pub struct Options {
 
     /// GetCapacity calls per second, to protect the storage backend in a large cluster (KEP-1472, "scalability"); 0 disables the limit
     /// [default: 50; none with the profile upstream].
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub get_capacity_qps: Option<f64>,
 
     /// Burst of GetCapacity calls.
@@ -116,11 +116,11 @@ pub struct Options {
     pub node_deployment_immediate_binding: bool,
 
     /// Base delay until an instance selects its node for a PVC with Immediate binding; doubles per attempt, less a random part of the base.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "20s")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s")]
     pub node_deployment_base_delay: Duration,
 
     /// Maximum delay before an instance selects its node for a PVC with Immediate binding.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s")]
     pub node_deployment_max_delay: Duration,
 
     /// Require the topology segment of the selected node for a volume, instead of preferring it.
@@ -131,12 +131,12 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub immediate_topology: bool,
 
-    /// Backoff after the first failure; doubles with each further one.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1s")]
+    /// Backoff after the first failure; doubles with each further failure.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "1s")]
     pub retry_interval_start: Duration,
 
     /// Maximum backoff after a failure.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "5m")]
     pub retry_interval_max: Duration,
 
     /// Prefix of volume names; the PVC's UID follows.
@@ -168,31 +168,31 @@ pub struct Options {
     #[arg(long, value_name = "NAME=BOOL,…", value_parser = feature_gates, default_value = "", hide_default_value = true)]
     pub feature_gates: FeatureGates,
 
-    /// Namespace of the objects; required for publishing.
+    /// Namespace of the CSIStorageCapacity objects; required for publishing.
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// Pod of this process; required if objects have an owner.
+    /// Name of this process's pod; required if objects have an owner.
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
     pub pod_name: Option<String>,
 
-    /// Node of this process; required in distributed mode.
+    /// Name of this process's node; required in distributed mode.
     #[arg(long, value_name = "NAME", env = "NODE_NAME")]
     pub node_name: Option<String>,
 
-    /// Leader election: one instance works, the others wait.
+    /// Leader election: one instance works, all other instances wait.
     #[command(flatten)]
     pub election: LeaderElectionOptions,
 
-    /// Metrics and health.
+    /// The HTTP endpoint for metrics and health.
     #[command(flatten)]
     pub http: HttpOptions,
 
-    /// The cleaner of orphaned objects of distributed instances.
+    /// The cleaner, which deletes orphaned objects of distributed instances.
     #[command(flatten)]
     pub cleaner: CleanerOptions,
 
-    /// Wall clock for timestamps.
+    /// Wall clock for timestamps in Events, Leases and identities.
     #[arg(skip = Timestamp::now as fn() -> Timestamp)]
     pub clock: fn() -> Timestamp,
 
@@ -200,7 +200,7 @@ pub struct Options {
     #[arg(skip)]
     pub rng: SharedRng,
 
-    /// Choices that KEP-1472 and the CSI specification leave open.
+    /// The form of requests and objects where KEP-1472 and the CSI specification allow several.
     #[arg(skip)]
     pub dialect: Dialect,
 }
@@ -391,6 +391,6 @@ mod tests {
         ] {
             assert!(matches!(options.check(), Err(OptionsError::Range { .. })));
         }
-        assert!(duration("soon").is_err() && duration("-1s").is_err());
+        assert!(parse_duration("soon").is_err() && parse_duration("-1s").is_err());
     }
 }

@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use super::values::{Labels, duration, labels};
+use super::values::{Labels, parse_duration, parse_labels};
 
-/// Leader election: one instance works, the others wait.
+/// Leader election: one instance works, all other instances wait.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LeaderElectionOptions {
     /// Work only while holding the Lease named after the driver.
@@ -21,19 +21,19 @@ pub struct LeaderElectionOptions {
     pub namespace: Option<String>,
 
     /// Time after the last renewal until another instance may acquire the Lease; whole seconds.
-    #[arg(id = "lease_duration", long = "leader-election-lease-duration", value_name = "DURATION", value_parser = duration, default_value = "15s")]
+    #[arg(id = "lease_duration", long = "leader-election-lease-duration", value_name = "DURATION", value_parser = parse_duration, default_value = "15s")]
     pub lease_duration: Duration,
 
     /// Time without a successful renewal after which the program exits.
-    #[arg(id = "renew_deadline", long = "leader-election-renew-deadline", value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    #[arg(id = "renew_deadline", long = "leader-election-renew-deadline", value_name = "DURATION", value_parser = parse_duration, default_value = "10s")]
     pub renew_deadline: Duration,
 
     /// Time between two attempts to acquire or renew the Lease.
-    #[arg(id = "retry_period", long = "leader-election-retry-period", value_name = "DURATION", value_parser = duration, default_value = "5s")]
+    #[arg(id = "retry_period", long = "leader-election-retry-period", value_name = "DURATION", value_parser = parse_duration, default_value = "5s")]
     pub retry_period: Duration,
 
     /// Labels of the Lease.
-    #[arg(id = "leader_election_labels", long = "leader-election-labels", value_name = "KEY:VALUE,…", value_parser = labels, default_value = "", hide_default_value = true)]
+    #[arg(id = "leader_election_labels", long = "leader-election-labels", value_name = "KEY:VALUE,…", value_parser = parse_labels, default_value = "", hide_default_value = true)]
     pub labels: Labels,
 }
 
@@ -54,14 +54,14 @@ impl Default for LeaderElectionOptions {
 #[derive(Clone, Debug, clap::Args)]
 pub struct HttpOptions {
     /// Address for metrics and health, such as 127.0.0.1:8080; without a host it means all interfaces.
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub http_endpoint: Option<SocketAddr>,
 
     /// Deprecated name of --http-endpoint.
-    #[arg(long, value_name = "ADDRESS", value_parser = address, hide = true)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address, hide = true)]
     pub metrics_address: Option<SocketAddr>,
 
-    /// Path of the metrics.
+    /// HTTP path of the metrics.
     #[arg(long, value_name = "PATH", default_value = "/metrics")]
     pub metrics_path: String,
 }
@@ -84,12 +84,12 @@ pub struct CleanerOptions {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub clean_orphans: bool,
 
-    /// Driver whose objects are cleaned.
+    /// Name of the driver whose orphaned objects are deleted.
     #[arg(long, value_name = "NAME")]
     pub driver_name: Option<String>,
 
     /// Time for which the driver must be absent from a node before the node's objects are deleted.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "5m")]
     pub orphan_after: Duration,
 }
 
@@ -104,7 +104,7 @@ impl Default for CleanerOptions {
 }
 
 /// As in Go programs, `:8080` means all interfaces.
-fn address(text: &str) -> Result<SocketAddr, String> {
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let whole = match text.strip_prefix(':') {
         Some(port) => format!("[::]:{port}"),
         None => text.replace("localhost:", "127.0.0.1:"),

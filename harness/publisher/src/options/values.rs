@@ -40,7 +40,7 @@ pub enum RecognizeBy {
 pub struct Labels(pub BTreeMap<String, String>);
 
 /// Parses a Go duration: `500ms`, `10s`, `1m30s`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed: Result<SignedDuration, _> = text.parse();
     let duration = parsed.ok().and_then(|signed| Duration::try_from(signed).ok());
     // Go accepts `0` without a unit.
@@ -50,13 +50,13 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a number from 0 to 1.
-pub(super) fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn parse_fraction(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| format!("{text:?} is not a number from 0 to 1; use a value like 0.1"))
 }
 
 /// Parses a non-negative number.
-pub(super) fn rate(text: &str) -> Result<f64, String> {
+pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let number = text
         .parse()
         .ok()
@@ -64,7 +64,7 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is not a rate; use a value like 0.5 or 20, or 0 for no limit"))
 }
 
-pub(super) fn labels(text: &str) -> Result<Labels, String> {
+pub(super) fn parse_labels(text: &str) -> Result<Labels, String> {
     let pair = |part: &str| {
         let (key, value) = part.split_once(':')?;
         Some((key.to_owned(), value.to_owned()))

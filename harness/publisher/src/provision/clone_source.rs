@@ -92,7 +92,7 @@ impl Provisioner {
         }
     }
 
-    /// Whether an unbound PVC has this PVC as its data source.
+    /// Whether an unbound PVC has the PVC `source_claim` as its data source.
     fn has_pending_clone(&self, source_claim: &PersistentVolumeClaim) -> bool {
         let name = source_claim.name_any();
         let waits = |claim: &PersistentVolumeClaim| {

@@ -45,14 +45,14 @@ pub(super) struct Attempt {
     request: CreateVolumeRequest,
 }
 
-/// Results of a provisioning attempt that need no retry.
+/// Results after which a provisioning attempt is not retried.
 #[derive(Debug)]
 enum Outcome {
     /// The volume was created.
     Provisioned,
     /// The selected node was cleared, so that the scheduler selects one again.
     Rescheduled,
-    /// The PVC was deleted meanwhile.
+    /// The PVC was deleted during the attempt.
     ClaimDeleted,
 }
 
@@ -205,7 +205,7 @@ impl Provisioner {
         })
     }
 
-    /// Adds secrets, mutable parameters and content source to the request, which are read from other objects.
+    /// Adds the secrets, mutable parameters and content source, which come from other API objects, to the CreateVolume request.
     async fn with_fields_of_other_objects(
         &self,
         job: &Job,
@@ -337,7 +337,7 @@ impl Provisioner {
         }
     }
 
-    /// Writes an Event about a failure, and returns the error.
+    /// Writes an Event about a provisioning failure, and returns the error.
     async fn record_failure_event(&self, job: &Job, error: ProvisionError) -> ProvisionError {
         let text = match error.is_infeasible() {
             true => {
@@ -361,7 +361,7 @@ impl Provisioner {
         let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
         let mut claim = (*job.claim).clone();
         for conflicts in 0.. {
-            // Another client may have changed the selected node meanwhile.
+            // Another client may have changed the selected node since the attempt began.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
                 return Ok(Outcome::Rescheduled);
             }
@@ -390,7 +390,7 @@ impl Provisioner {
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
     }
 
-    /// Removes a stored request whose result is known, and refreshes the capacity of the affected segments.
+    /// Removes a stored CreateVolume request whose result is known, and refreshes the capacity of the affected segments.
     fn finish_request(&self, job: &Job, accessible_from: &[Segment]) {
         self.pending_requests.lock().remove(&uid(&*job.claim));
         self.refresh(None, accessible_from);
@@ -415,8 +415,8 @@ impl Job {
         )
     }
 
-    /// The node that determines the volume's topology: for WaitForFirstConsumer the node that the scheduler selected, in distributed mode
-    /// also a node that an instance selected.
+    /// The node that determines the volume's topology: the selected node, for WaitForFirstConsumer and in distributed mode. `None` for
+    /// Immediate binding in central mode.
     fn node(&self) -> Option<&str> {
         self.annotated_node()
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))

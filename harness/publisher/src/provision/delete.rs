@@ -33,7 +33,7 @@ enum DeleteError {
 }
 
 impl Provisioner {
-    /// What this provisioner still has to do for a PersistentVolume; `None`: nothing.
+    /// The next step of this provisioner for a PersistentVolume; `None`: nothing to do.
     pub(super) fn reclaim_action(&self, volume: &PersistentVolume) -> Option<ReclaimAction> {
         let cluster = self.cluster.lock();
         let own = self

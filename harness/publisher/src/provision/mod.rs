@@ -160,7 +160,7 @@ impl Provisioner {
             }
             Change::Listed => return,
         };
-        // Changes of status or other metadata do not end the backoff of the PVC.
+        // Changes of PVC status or other metadata do not end the backoff of the PVC.
         let same = |before: &PersistentVolumeClaim| {
             before.spec == claim.spec && before.metadata.annotations == claim.metadata.annotations
         };

@@ -47,7 +47,7 @@ impl Provisioner {
             return self.node_selections.done(uid);
         }
         if !self.has_capacity(&job).await {
-            // Other nodes may have enough capacity, or this node may have it later.
+            // Other nodes may have enough capacity, or this node may have enough later.
             return self.node_selections.postpone(uid);
         }
         let selected = self.select_own_node(&job).await;
@@ -75,7 +75,7 @@ impl Provisioner {
         }
     }
 
-    /// The time of the next attempt. The delay grows with each attempt and is randomized per instance.
+    /// The time of the next attempt to select this instance's node. The delay grows with each attempt and is randomized per instance.
     fn next_attempt(&self, uid: &str) -> Instant {
         let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
@@ -145,7 +145,7 @@ impl Provisioner {
     }
 }
 
-/// The maximum delay after `attempts` attempts.
+/// The maximum delay after `attempts` attempts to select the node.
 fn delay(base: Duration, max: Duration, attempts: u32) -> Duration {
     let factor = 1_u32.checked_shl(attempts).unwrap_or(u32::MAX);
     base.saturating_mul(factor).min(max)

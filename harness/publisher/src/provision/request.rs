@@ -75,7 +75,7 @@ pub(super) fn build_request(
     })
 }
 
-/// Adds accessibility requirements to the request.
+/// Adds accessibility requirements to the CreateVolume request.
 pub(super) fn with_topology(
     request: CreateVolumeRequest,
     requirement: Option<TopologyRequirement>,

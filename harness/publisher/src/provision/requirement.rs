@@ -24,7 +24,7 @@ pub(super) struct TopologyInput<'a> {
     pub(super) immediate: bool,
 }
 
-/// Why there are no valid requirements for a volume.
+/// Why a volume has no valid accessibility requirements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TopologyError {
     /// The selected node no longer has a CSINode.

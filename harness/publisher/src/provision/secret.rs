@@ -28,12 +28,12 @@ pub(super) enum SecretUse {
     NodeExpand,
 }
 
-/// The StorageClass parameters that reference the secret for one use.
+/// The StorageClass parameters that reference the Secret for one kind of CSI call.
 struct Keys {
     used: SecretUse,
     name: &'static str,
     namespace: &'static str,
-    /// Deprecated keys without prefix: name and namespace.
+    /// Names of the deprecated parameters without prefix: for name and namespace of the Secret.
     deprecated: Option<(&'static str, &'static str)>,
 }
 

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::quantity;
 
-/// The kind of data source that is cloned.
+/// The kind of data source whose volume is cloned.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";

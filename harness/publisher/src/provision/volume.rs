@@ -40,7 +40,7 @@ const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
 
-/// An identity that is different for each process.
+/// The provisioner identity in volume attributes, different for each process.
 pub(super) fn identity(driver: &str, options: &Options) -> String {
     let now = (options.clock)().as_millisecond();
     let node = options
@@ -61,7 +61,7 @@ pub(super) struct NewVolume<'a> {
     pub(super) requested_bytes: i64,
     /// Whether the driver supports topology.
     pub(super) topology: bool,
-    /// Identity of this process.
+    /// The provisioner identity of this process, for the volume attributes.
     pub(super) identity: &'a str,
     pub(super) options: &'a Options,
 }
@@ -136,7 +136,7 @@ impl NewVolume<'_> {
     }
 }
 
-/// What this provisioner still has to do for a PersistentVolume of its driver.
+/// The next step of this provisioner for a PersistentVolume of its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReclaimAction {
     /// The PersistentVolume is released: delete the volume, then the PersistentVolume.
@@ -145,7 +145,7 @@ pub(super) enum ReclaimAction {
     RemoveFinalizer,
 }
 
-/// What this provisioner still has to do for a PersistentVolume; `None`: nothing. `own`: the segment of this instance's node in distributed
+/// The next step of this provisioner for a PersistentVolume; `None`: nothing to do. `own`: the segment of the own node in distributed
 /// mode; other instances handle volumes that are not accessible from this segment.
 pub(super) fn reclaim_action(
     object: &PersistentVolume,
@@ -259,7 +259,7 @@ mod tests {
         persistent_volume_with(reclaim, 7 << 30, &Options::default(), |_| {})
     }
 
-    /// Builds the PersistentVolume for a volume of this size. `change` modifies the PVC before.
+    /// Builds the PersistentVolume for a volume of this size. `change` first modifies the PVC.
     fn persistent_volume_with(
         reclaim: &str,
         bytes: i64,

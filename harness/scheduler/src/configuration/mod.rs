@@ -146,8 +146,8 @@ impl Parser {
         let profiles = self.profiles(&file["profiles"]);
         Some(Configuration {
             kubeconfig: file["clientConnection"]["kubeconfig"].as_str().map(str::to_owned),
-            initial_backoff: duration(initial),
-            max_backoff: duration(max),
+            initial_backoff: seconds_to_duration(initial),
+            max_backoff: seconds_to_duration(max),
             profiles,
             extenders,
             unused: Vec::new(),
@@ -181,12 +181,12 @@ impl Parser {
                 self.errors
                     .push(format!("{path}.schedulerName: Duplicate value: \"{name}\""));
             }
-            profiles.push(self.profile(&path, name, &profile["pluginConfig"]));
+            profiles.push(self.parse_profile(&path, name, &profile["pluginConfig"]));
         }
         profiles
     }
 
-    fn profile(&mut self, path: &str, name: &str, plugins: &Value) -> Profile {
+    fn parse_profile(&mut self, path: &str, name: &str, plugins: &Value) -> Profile {
         let mut read = Profile {
             scheduler_name: name.to_owned(),
             bind_timeout: Options::default().bind_timeout,
@@ -225,18 +225,18 @@ impl Parser {
         let path = format!("{plugin}.args");
         let default = i64::try_from(profile.bind_timeout.as_secs()).unwrap_or(i64::MAX);
         match fields.get("bindTimeoutSeconds").map_or(Some(default), Value::as_i64) {
-            Some(seconds) if seconds >= 0 => profile.bind_timeout = duration(seconds),
+            Some(seconds) if seconds >= 0 => profile.bind_timeout = seconds_to_duration(seconds),
             Some(seconds) => self.errors.push(format!(
                 "{path}.bindTimeoutSeconds: Invalid value: {seconds}: invalid BindTimeoutSeconds, should not be a negative value"
             )),
             None => self.report_not_a_number(&format!("{path}.bindTimeoutSeconds")),
         }
         if let Some(shape) = fields.get("shape").filter(|shape| !shape.is_null()) {
-            profile.shape = self.shape(&path, shape);
+            profile.shape = self.parse_shape(&path, shape);
         }
     }
 
-    fn shape(&mut self, path: &str, shape: &Value) -> Option<Vec<ShapePoint>> {
+    fn parse_shape(&mut self, path: &str, shape: &Value) -> Option<Vec<ShapePoint>> {
         if !self.scoring {
             self.errors.push(format!(
                 "{path}.shape: Invalid value: {shape}: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
@@ -279,7 +279,7 @@ impl Parser {
             .push(format!("{path}: Invalid value: must be a whole number"));
     }
 
-    /// Records ignored fields as unused, and adds an error for each field that kube-scheduler does not have either.
+    /// Records ignored fields as unused, and adds an error for each field that kube-scheduler lacks.
     fn check_fields(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
         for field in unknown_fields(fields, used, unused) {
             self.errors
@@ -298,7 +298,7 @@ fn unknown_fields<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&
 }
 
 /// Converts seconds to a duration. Negative values count as zero, because the validation rejects them.
-fn duration(seconds: i64) -> Duration {
+fn seconds_to_duration(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }
 

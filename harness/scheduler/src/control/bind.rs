@@ -81,7 +81,7 @@ struct WrittenVersions {
     claims: BTreeMap<ObjectKey, String>,
 }
 
-/// Adds an assumed decision to the snapshot, so that the next attempt takes it into account (Reserve).
+/// Adds an assumed decision to the snapshot, so that the next scheduling attempt takes the decision into account (Reserve).
 pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasible) {
     snapshot.pods.assume(pod, decision.node.name());
     for Binding { claim, volume } in &decision.plan.bindings {
@@ -104,7 +104,7 @@ pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
 }
 
 impl BindJob {
-    /// Binds the volumes and then the pod.
+    /// Binds the pod's volumes and then the pod.
     pub(super) async fn run(&self, reporter: &Reporter) -> Result<(), BindError> {
         if !self.decision.plan.is_empty() {
             reporter.nominate(&self.pod, self.decision.node.name()).await;
@@ -157,15 +157,15 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the watch delivered the PVC with this node selected. An assumed selected node is ignored: another pod may have assumed it,
-    /// and it may never be written.
+    /// Whether the watch delivered the PVC with this node selected. An assumed selected node is ignored: another pod may have assumed
+    /// this node, and the annotation may never be written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
         let stored = cache.snapshot.claims.stored(&claim.key);
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits until all PVCs of the pod are bound, and checks again after each change. Fails once they can no longer be bound.
+    /// Waits until all PVCs of the pod are bound, and checks again after each change. Fails once a PVC can no longer be bound.
     async fn wait_until_all_bound(&self, written: &WrittenVersions) -> Result<(), VolumesError> {
         // The binding is registered before the first check, so that no later change is missed.
         let registration = self.waits.register(&self.pod, &self.decision);

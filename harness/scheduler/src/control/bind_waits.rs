@@ -1,5 +1,5 @@
-//! The bindings that are waiting for a change, indexed by the objects they wait for: a changed object notifies only the affected ones of
-//! possibly thousands of concurrent bindings.
+//! The bindings that are waiting for a change, indexed by the objects they wait for: a changed object notifies only the affected bindings,
+//! of possibly thousands that run concurrently.
 //!
 //! Stores only object keys; [`super::bind`] checks whether the awaited change happened.
 
@@ -13,7 +13,7 @@ use super::cache::Change;
 use crate::cycle::Feasible;
 use crate::objects::{ObjectKey, Pod, Volume};
 
-/// The bindings that are waiting, by awaited object.
+/// The waiting bindings, by the object they wait for.
 #[derive(Debug, Default)]
 pub(super) struct BindWaits(Mutex<HashMap<AwaitedObject, Vec<Arc<Notify>>>>);
 
@@ -107,7 +107,7 @@ fn claim_of(volume: &Volume) -> Option<AwaitedObject> {
 }
 
 impl Registration<'_> {
-    /// Completes after the next change of a registered object, or at once if an object changed since the last call.
+    /// Completes after the next change of a registered object, or at once if a registered object changed since the last call.
     pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }

@@ -19,22 +19,22 @@ pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
     scheduler_name: String,
     pods: Store<Pod>,
-    lists: Lists,
+    lists: ListProgress,
 }
 
 /// For each watch, whether its list is complete.
 #[derive(Debug, Default)]
-struct Lists {
-    pods: List,
-    nodes: List,
-    claims: List,
-    volumes: List,
-    classes: List,
-    drivers: List,
-    capacities: List,
-    csi_nodes: List,
-    attachments: List,
-    namespaces: List,
+struct ListProgress {
+    pods: ListInProgress,
+    nodes: ListInProgress,
+    claims: ListInProgress,
+    volumes: ListInProgress,
+    classes: ListInProgress,
+    drivers: ListInProgress,
+    capacities: ListInProgress,
+    csi_nodes: ListInProgress,
+    attachments: ListInProgress,
+    namespaces: ListInProgress,
 }
 
 /// An object before and after a change.
@@ -70,13 +70,13 @@ impl Cache {
             snapshot: Snapshot::default(),
             scheduler_name: scheduler_name.to_owned(),
             pods: Store::default(),
-            lists: Lists::default(),
+            lists: ListProgress::default(),
         }
     }
 
     /// Whether every watch has delivered its first complete list. Until then, existing objects are missing from the cache.
     pub(super) fn is_complete(&self) -> bool {
-        let Lists {
+        let ListProgress {
             pods,
             nodes,
             claims,
@@ -103,7 +103,7 @@ impl Cache {
         all.iter().all(|list| list.was_complete)
     }
 
-    /// Whether this pod, with the same UID, is still pending for this scheduler.
+    /// Whether the pod with this UID is pending for this scheduler.
     pub(super) fn is_pending(&self, pod: &Pod) -> bool {
         self.pods
             .stored(&pod.key)
@@ -219,15 +219,15 @@ fn is_pending_for(scheduler_name: &str, pod: &Pod) -> bool {
         && !pod.gated
 }
 
-/// Records which objects a list of a watch contains: when the list is complete, all other cached objects were deleted.
+/// Records which objects a list of a watch contains: when the list is complete, every cached object missing from the list was deleted.
 #[derive(Debug, Default)]
-struct List {
+struct ListInProgress {
     /// Keys in the list in progress. `None` if no list is in progress.
     seen_keys: Option<BTreeSet<ObjectKey>>,
     was_complete: bool,
 }
 
-impl List {
+impl ListInProgress {
     fn apply<T: Object>(&mut self, objects: &mut impl Collection<T>, event: WatchEvent<T>) -> Vec<Delta<T>> {
         match event {
             WatchEvent::ListBegins => {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     /// Formats each change as `old>new`, by object name.
-    fn names(changes: &[Change]) -> Vec<String> {
+    fn format_changes(changes: &[Change]) -> Vec<String> {
         let name = |pod: &Option<Arc<Pod>>| pod.as_ref().map_or_else(String::new, |pod| pod.key.name.clone());
         let named = changes.iter().map(|change| match change {
             Change::Pod(delta) => format!("{}>{}", name(&delta.old), name(&delta.new)),
@@ -310,7 +310,7 @@ mod tests {
         assert!(deliver(WatchEvent::ListEnds).is_empty());
         deliver(WatchEvent::ListBegins);
         deliver(WatchEvent::Listed(pod("b", "ours", None)));
-        assert_eq!(names(&deliver(WatchEvent::ListEnds)), ["a>"]);
+        assert_eq!(format_changes(&deliver(WatchEvent::ListEnds)), ["a>"]);
     }
 
     #[test]
@@ -318,8 +318,14 @@ mod tests {
         let mut cache = Cache::new("ours");
         let mut deliver = |pod| cache.apply(Update::Pod(WatchEvent::Changed(pod)));
         assert!(deliver(pod("a", "another", None)).is_empty());
-        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["added"]);
-        assert_eq!(names(&deliver(pod("a", "ours", None))), ["removed", ">a"]);
-        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["added", "a>"]);
+        assert_eq!(format_changes(&deliver(pod("a", "ours", Some("n1")))), ["added"]);
+        assert_eq!(
+            format_changes(&deliver(pod("a", "ours", None))),
+            ["removed", ">a"]
+        );
+        assert_eq!(
+            format_changes(&deliver(pod("a", "ours", Some("n1")))),
+            ["added", "a>"]
+        );
     }
 }

@@ -6,20 +6,19 @@
 
 use std::collections::VecDeque;
 
-use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
+use capacity_client::{is_watched_type_missing, served_version};
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version};
 use futures::stream::{self, BoxStream, StreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
-use kube::core::{ApiResource, TypeMeta};
+use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, ExponentialBackoff};
 use tracing::{info, warn};
 
 use super::watch_event::{Update, WatchEvent, parse_event, watch_backoff};
 use crate::objects::{Capacity, ObjectKey};
-use crate::status::is_type_missing;
 
 /// Watches the capacity objects. The stream does not end.
 pub(super) fn watch_capacities(client: &Client) -> BoxStream<'static, Update> {
@@ -43,7 +42,7 @@ struct CapacityWatch {
     backoff: ExponentialBackoff,
     /// Whether no event has arrived since the watch was last started; the next start is then delayed.
     failed: bool,
-    /// Whether a complete list, which may be empty, was delivered.
+    /// Whether a complete list, which may be empty, was delivered since the start.
     listed: bool,
     pending: VecDeque<Update>,
 }
@@ -67,7 +66,7 @@ impl CapacityWatch {
                 }
                 Some(Err(error)) => {
                     warn!(kind = KIND, %error, "watch failed, trying again");
-                    if is_version_missing(&error) {
+                    if is_watched_type_missing(&error) {
                         self.events = None;
                     }
                 }
@@ -83,10 +82,12 @@ impl CapacityWatch {
             tokio::time::sleep(wait).await;
         }
         self.failed = true;
-        match discover(&self.client).await {
+        match served_version(&self.client, GROUP, &VERSIONS, RESOURCE).await {
             Ok(Some(version)) => {
                 info!(version, "the server serves CSIStorageCapacity");
-                let api = Api::all_with(self.client.clone(), &resource(version));
+                let kind = GroupVersionKind::gvk(GROUP, version, KIND);
+                let resource = ApiResource::from_gvk_with_plural(&kind, RESOURCE);
+                let api = Api::all_with(self.client.clone(), &resource);
                 let events = watcher::watcher(api, watcher::Config::default()).backoff(watch_backoff());
                 self.events = Some(events.boxed());
             }
@@ -98,45 +99,6 @@ impl CapacityWatch {
             Ok(None) => {}
             Err(error) => warn!(kind = KIND, %error, "cannot discover the served versions, trying again"),
         }
-    }
-}
-
-/// The version to watch. `None` if the server does not serve the type.
-async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
-    for version in VERSIONS {
-        match client.list_api_group_resources(&api_version(version)).await {
-            Ok(list) if lists_capacities(&list) => {
-                return Ok(Some(version));
-            }
-            Ok(_) => {}
-            Err(error) if is_type_missing(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
-}
-
-fn resource(version: &str) -> ApiResource {
-    ApiResource {
-        group: GROUP.to_owned(),
-        version: version.to_owned(),
-        api_version: api_version(version),
-        kind: KIND.to_owned(),
-        plural: RESOURCE.to_owned(),
-    }
-}
-
-fn lists_capacities(list: &APIResourceList) -> bool {
-    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
-}
-
-/// Whether a watch failed because its version is no longer served.
-fn is_version_missing(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => is_type_missing(error),
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
     }
 }
 

@@ -152,7 +152,7 @@ impl Extenders {
         let args = objects.extender_args(extender, &names);
         let response = match self.post(extender, verb, "prioritize", &args).await {
             Ok(response) => response,
-            Err(error) => return warn!(%error, "the extender call failed; its scores are missing"),
+            Err(error) => return warn!(%error, "the scoring call to an extender failed; no scores are added"),
         };
         let mut points: BTreeMap<String, i64> = BTreeMap::new();
         for score in response.as_array().into_iter().flatten() {
@@ -298,7 +298,7 @@ fn field_ignoring_case(object: &Value, name: &str) -> Value {
     found.next().map_or(Value::Null, |(_, value)| value.clone())
 }
 
-/// The error in a response; `None` if there is none.
+/// The error in an extender's response; `None` if the response contains no error.
 fn response_error(response: &Value) -> Option<String> {
     let error = field_ignoring_case(response, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)

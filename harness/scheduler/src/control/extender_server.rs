@@ -62,7 +62,7 @@ pub async fn serve_extender(
     });
     tokio::select! {
         () = shutdown => {}
-        ((), ()) = futures::future::join(updating, listen::serve_connections(listen::connections(listener), respond)) => {}
+        ((), ()) = futures::future::join(updating, listen::serve_connections(capacity_client::connections(listener), respond)) => {}
     }
     Ok(())
 }
@@ -72,15 +72,15 @@ struct Extender {
     cache: Mutex<Cache>,
 }
 
-/// The body of a request (`ExtenderArgs`).
+/// The body of an extender request (`ExtenderArgs`).
 struct ExtenderArgs {
     pod: Pod,
     nodes: RequestedNodes,
 }
 
-/// The nodes of a request. The response contains nodes in the same form.
+/// The nodes of a request, as Node objects or as names. The response contains nodes in the form of the request.
 enum RequestedNodes {
-    /// Node objects. The response contains them unchanged.
+    /// Node objects, which the response contains unchanged.
     Objects(Vec<(Arc<Node>, Value)>),
     /// Node names.
     Names(Vec<String>),

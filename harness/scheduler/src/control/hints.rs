@@ -19,7 +19,7 @@ use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
 /// A change, and the cluster state that is needed to decide which pods it may help.
-pub(super) struct Hint<'a> {
+pub(super) struct ChangeHint<'a> {
     rules: &'a Rules,
     /// The cluster after the change.
     snapshot: &'a Snapshot,
@@ -28,7 +28,7 @@ pub(super) struct Hint<'a> {
     accessible_nodes: OnceCell<Vec<&'a Arc<Node>>>,
 }
 
-impl<'a> Hint<'a> {
+impl<'a> ChangeHint<'a> {
     pub(super) fn new(rules: &'a Rules, snapshot: &'a Snapshot, change: &'a Change) -> Self {
         Self {
             rules,
@@ -38,7 +38,7 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// The pods with this blocker that the change may help.
+    /// The pods with this blocker that the change may make schedulable.
     pub(super) fn requeue(&self, blocker: &Blocker) -> Requeue<'_> {
         match (self.change, blocker) {
             // A pending pod uses no resources, so its change helps no other pod. The queue itself handles a change of an unschedulable pod.
@@ -168,7 +168,7 @@ fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, re
     is_enough(new) && !old.is_some_and(|old| is_enough(old))
 }
 
-/// The size of the object that is compared with requests, in bytes; `None` if both fields are unset, which sorts below any size.
+/// The size of the object that is compared with requests, in bytes; `None` if `capacity` and `maximumVolumeSize` are unset.
 fn largest_volume_bytes(rules: &Rules, object: &Capacity) -> Option<i128> {
     capacity_check::largest_volume(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }
@@ -193,7 +193,7 @@ mod tests {
 
     fn requeues(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         let cluster = cluster();
-        let hint = Hint::new(rules, &cluster, change);
+        let hint = ChangeHint::new(rules, &cluster, change);
         let is_requeued = |blocker| match hint.requeue(blocker) {
             Requeue::NoPod => false,
             Requeue::AllPods => true,

@@ -16,12 +16,12 @@ use crate::cycle::Blocker;
 use crate::metrics::Pending;
 use crate::objects::Pod;
 
-/// The delays between attempts.
+/// The delays between the scheduling attempts of a pod.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delays {
-    /// Backoff after the first failed attempt; doubles with each further one.
+    /// Backoff after the first failed attempt; doubles with each further failed attempt.
     pub(super) initial_backoff: Duration,
-    /// Maximum backoff.
+    /// Maximum backoff after a failed attempt.
     pub(super) max_backoff: Duration,
     /// Time after which an unschedulable pod is retried even if the cluster did not change (`unschedulable_flush`).
     pub(super) flush: Duration,
@@ -46,21 +46,21 @@ struct Entry {
     pod: Arc<Pod>,
     attempts: u32,
     state: State,
-    /// Whether a job of the pod is in progress: a report or a binding.
+    /// Whether a job of the pod is in progress: writing the report of an attempt, or binding the pod.
     has_job: bool,
     reported: LastReport,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// Ready for an attempt, once no job is in progress.
+    /// The pod is ready for an attempt, once none of its jobs is in progress.
     Ready(u64),
-    /// In backoff until this time.
+    /// The pod is in backoff until this time.
     BackingOff(Instant),
     /// Unschedulable until a change may help, or until the flush (`unschedulable_flush`).
     Unschedulable {
         blockers: BTreeSet<Blocker>,
-        /// End of the backoff; the pod is not requeued before.
+        /// End of the backoff; the pod is not requeued before this time.
         earliest: Instant,
         /// Time at which the pod is retried even if the cluster did not change.
         flush: Instant,
@@ -70,7 +70,7 @@ enum State {
 }
 
 impl State {
-    /// The counter for this state. `None` if the pod is not pending.
+    /// The counter for pods in this queue state. `None` if the pod is not pending.
     fn counter_in<'p>(&self, pending: &'p mut Pending) -> Option<&'p mut usize> {
         match self {
             State::Ready(_) => Some(&mut pending.active),
@@ -116,7 +116,7 @@ impl Queue {
         self.make_ready(&uid);
     }
 
-    /// Removes a pod. A report or binding of the pod that is in progress detects the removal itself.
+    /// Removes a pod from the queue. A job in progress, which writes the pod's report or binds the pod, detects the removal.
     pub(super) fn remove(&mut self, uid: &str) {
         self.set_state(uid, State::InFlight);
         self.entries.remove(uid);
@@ -135,7 +135,7 @@ impl Queue {
         Some((Arc::clone(&entry.pod), entry.reported.clone()))
     }
 
-    /// Number of pods in each part of the queue.
+    /// The numbers of pods that are ready, in backoff, and unschedulable.
     pub(super) fn pending(&self) -> Pending {
         self.pending
     }
@@ -210,7 +210,7 @@ impl Queue {
         }
     }
 
-    /// The earliest end of a backoff or flush time.
+    /// The earliest time at which a backoff ends or an unschedulable pod is retried.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.timers.first().map(|(due, _)| *due)
     }

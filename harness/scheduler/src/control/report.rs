@@ -21,10 +21,10 @@ use crate::preemption::{BY_SCHEDULER, DISRUPTION_TARGET};
 
 /// Maximum length of an Event name without its suffix: names may have 253 characters, and the suffix is a dot and 16 digits.
 const EVENT_NAME_STEM_MAX: usize = 236;
-/// The type of the condition that is written.
+/// The type of the pod condition that the scheduler writes.
 const POD_SCHEDULED: &str = "PodScheduled";
 
-/// Writes conditions and Events.
+/// Writes pod conditions and Events about scheduling attempts.
 #[derive(Clone)]
 pub(super) struct Reporter {
     pub(super) client: Client,
@@ -63,7 +63,7 @@ pub(super) struct Failure {
 pub(super) enum FailureReason {
     /// No node is feasible.
     Unschedulable,
-    /// An error aborted the attempt or the binding.
+    /// An error aborted the scheduling attempt or the binding.
     SchedulerError,
 }
 
@@ -85,7 +85,7 @@ struct EventFields<'a> {
 }
 
 impl Reporter {
-    /// Reports a failed attempt.
+    /// Reports a failed scheduling attempt in the pod's condition and an Event.
     pub(super) async fn report_failure(&self, pod: &Pod, failure: &Failure, last: LastReport) -> LastReport {
         let outcome = EventFields {
             type_: "Warning",
@@ -151,7 +151,7 @@ impl Reporter {
         }
     }
 
-    /// Increments the series of the last Event if the note is the same, otherwise creates an Event.
+    /// Increments the series of the last Event if the note is unchanged, otherwise creates an Event.
     async fn repeat_event(
         &self,
         pod: &Pod,
@@ -229,7 +229,7 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it changed. After an error the condition is always written, because this also clears `nominatedNodeName`,
+    /// Writes the condition if it changed. After an error, always writes the condition, because the patch also clears `nominatedNodeName`,
     /// which was set before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));

@@ -24,7 +24,7 @@ use super::bind::{self, BindJob};
 use super::bind_waits::BindWaits;
 use super::cache::{Cache, Change};
 use super::extender_client::Extenders;
-use super::hints::Hint;
+use super::hints::ChangeHint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, LastReport, Reporter};
 use super::unschedulable::Requeue;
@@ -97,7 +97,7 @@ fn with_request_limit(client: Client) -> Client {
     let send = service_fn(move |request: Request<Body>| {
         let (client, pauses) = (client.clone(), pauses.clone());
         async move {
-            pauses.before(request.uri()).await;
+            pauses.wait_before_watch(request.uri()).await;
             client.send(request).await
         }
     });
@@ -115,7 +115,7 @@ struct Scheduler {
     extenders: Arc<Extenders>,
     extender_state: ExtenderState,
     metrics: Metrics,
-    /// Start of the current or last attempt; only one attempt runs at a time.
+    /// Start time of the current or last scheduling attempt; only one attempt runs at a time.
     started: Instant,
     waits: Arc<BindWaits>,
 }
@@ -132,22 +132,22 @@ enum ExtenderState {
 
 /// What a background job reports to the scheduling loop.
 enum JobResult {
-    /// The extenders have responded, or an error aborts the attempt.
+    /// The extenders have responded, or an error aborts the scheduling attempt.
     Extended {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
         result: Result<Assessment, String>,
         reported: LastReport,
     },
-    /// A failed attempt was reported.
+    /// The report of a failed scheduling attempt was written.
     Reported { uid: String, reported: LastReport },
-    /// The pod was bound.
+    /// The pod was bound to its node.
     Bound {
         uid: String,
         decision: Feasible,
         attempt: Attempt,
     },
-    /// Binding failed and was reported.
+    /// Binding failed, and the report of the failure was written.
     NotBound {
         uid: String,
         decision: Feasible,
@@ -160,7 +160,7 @@ enum JobResult {
 #[derive(Clone, Copy)]
 struct Attempt {
     started: Instant,
-    /// The number of attempts of the pod, including this one.
+    /// Number of scheduling attempts of the pod, including this attempt.
     number: u32,
 }
 
@@ -216,7 +216,7 @@ impl Scheduler {
                     *cluster_changed = true;
                 }
                 let cache = self.cache.lock();
-                let hint = Hint::new(&self.rules, &cache.snapshot, &change);
+                let hint = ChangeHint::new(&self.rules, &cache.snapshot, &change);
                 self.queue.requeue(now, |blocker| hint.requeue(blocker));
                 drop(cache);
                 self.waits.notify(&change);
@@ -279,7 +279,7 @@ impl Scheduler {
         if !pod.volumes.is_empty() {
             self.metrics
                 .record_plugin_call(ExtensionPoint::Filter, any, filter_end - self.started);
-            // As upstream, VolumeBinding scores nodes only if it has a shape.
+            // As upstream, VolumeBinding scores nodes only if a scoring function (shape) is set.
             if several && rules.shape.is_some() {
                 self.metrics
                     .record_plugin_call(ExtensionPoint::Score, true, filter_end.elapsed());

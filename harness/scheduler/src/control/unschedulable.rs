@@ -19,7 +19,7 @@ pub(super) struct Unschedulable {
     by_claim: HashMap<ObjectKey, BTreeSet<String>>,
 }
 
-/// The pods with one blocker that a change may help.
+/// The pods with one blocker that a change may make schedulable.
 pub(super) enum Requeue<'a> {
     NoPod,
     AllPods,
@@ -60,7 +60,7 @@ impl Unschedulable {
         }
     }
 
-    /// The UIDs of all pods that a change may help.
+    /// The UIDs of all pods that a change may make schedulable.
     pub(super) fn uids_to_requeue<'a>(&self, hint: impl Fn(&Blocker) -> Requeue<'a>) -> BTreeSet<String> {
         let mut uids = BTreeSet::new();
         for (blocker, pods) in &self.by_blocker {

@@ -1,6 +1,6 @@
 //! The scheduler's watches, as one stream of parsed events.
 //!
-//! Objects are parsed before the cache is locked. The cache compares events with its objects.
+//! Objects are parsed before the cache is locked. The cache compares events with its stored objects.
 
 use std::fmt::Debug;
 

@@ -18,7 +18,7 @@ use crate::objects::{
 pub(super) enum WatchEvent<T> {
     /// A complete list begins.
     ListBegins,
-    /// An object in the list.
+    /// An object of the list in progress.
     Listed(Arc<T>),
     /// The list is complete: objects that it does not contain were deleted.
     ListEnds,

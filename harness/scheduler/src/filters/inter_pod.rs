@@ -39,7 +39,7 @@ impl<'a> PodAffinityCounts<'a> {
         counts
     }
 
-    /// Adds (`change` = 1) or removes (-1) a pod on a node.
+    /// Counts a pod on a node (`change` = 1), or removes it from the counts (-1).
     pub(super) fn update(
         &mut self,
         snapshot: &Snapshot,
@@ -134,7 +134,7 @@ impl<'a> PodAffinityCounts<'a> {
         let empty = terms
             .iter()
             .find(|term| !has_pods(&self.affinity, &term.topology_key, node))?;
-        // If no existing pod matches the affinity terms, but the pending pod matches them itself, it may run in any domain.
+        // If no existing pod matches the affinity terms but the pending pod does, the pending pod may run in any topology domain.
         let is_first = self.affinity.is_empty() && matches_all(snapshot, terms, pod);
         (!is_first).then_some(empty)
     }

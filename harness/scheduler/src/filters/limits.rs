@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 /// The volume limit that the pod would exceed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeLimit {
-    /// The driver.
+    /// Name of the driver with the limit.
     pub driver: String,
     /// Maximum number of the driver's volumes on the node.
     pub limit: usize,

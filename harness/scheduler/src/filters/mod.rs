@@ -23,7 +23,7 @@ use crate::snapshot::Snapshot;
 pub use self::limits::VolumeLimit;
 pub use self::spread::Skew;
 
-/// The resource name of the number of pods.
+/// The name of the resource that counts pods.
 const PODS: &str = "pods";
 /// The taint that is equivalent to `spec.unschedulable`.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
@@ -43,7 +43,7 @@ pub enum FilterReason {
     HostPortInUse(HostPort),
     /// The insufficient resources, in the order in which kube-scheduler reports them.
     InsufficientResources(Vec<InsufficientResource>),
-    /// A pod on the node uses a disk that this pod also references without a PVC.
+    /// The pending pod and a pod on the node reference this disk without PVCs.
     DiskInUse(String),
     /// Another pod uses the PVC, which has the access mode ReadWriteOncePod.
     ClaimInUse(ObjectKey),
@@ -51,9 +51,9 @@ pub enum FilterReason {
     TooManyVolumes(VolumeLimit),
     /// A label of the PersistentVolume names another zone or region.
     ZoneMismatch {
-        /// The PersistentVolume name.
+        /// Name of the PersistentVolume with the label.
         volume: String,
-        /// The label key.
+        /// Key of the zone or region label.
         key: String,
     },
     /// The node lacks the `topologyKey` label of a topology spread constraint.
@@ -64,16 +64,16 @@ pub enum FilterReason {
     AffinityUnsatisfied(String),
     /// A pod in the node's topology domain matches the pod's anti-affinity.
     AntiAffinityUnsatisfied {
-        /// The matching pod.
+        /// Namespace and name of the matching pod.
         pod: ObjectKey,
-        /// The `topologyKey` of the term.
+        /// The `topologyKey` of the anti-affinity term.
         key: String,
     },
     /// The anti-affinity of a pod in the node's topology domain matches the pending pod.
     ExistingAntiAffinity {
-        /// The pod with the anti-affinity.
+        /// Namespace and name of the pod with the anti-affinity term.
         pod: ObjectKey,
-        /// The `topologyKey` of the term.
+        /// The `topologyKey` of the anti-affinity term.
         key: String,
     },
 }
@@ -85,7 +85,7 @@ pub struct InsufficientResource {
     pub resource: String,
     /// The pod's request: milli-CPU, bytes, or a count.
     pub requested: i64,
-    /// The requests of the pods on the node.
+    /// Sum of the requests of the pods on the node.
     pub used: i64,
     /// The node's allocatable amount.
     pub allocatable: i64,
@@ -144,7 +144,7 @@ impl FilterReason {
         }
     }
 
-    /// Whether adding or deleting another pod may change the result.
+    /// Whether adding or deleting another pod may make the node pass this filter.
     pub fn depends_on_pods(&self) -> bool {
         !self.is_unresolvable()
             || matches!(

@@ -45,7 +45,7 @@ impl<'a> SpreadCounts<'a> {
         counts
     }
 
-    /// Adds (`change` = 1) or removes (-1) a pod on a node.
+    /// Counts a pod on a node (`change` = 1), or removes it from the counts (-1).
     pub(super) fn update(&mut self, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
         for (constraint, domains) in counted_domains(pod, node).zip(&mut self.0) {
             if let Some((constraint, value)) = constraint

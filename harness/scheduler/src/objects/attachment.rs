@@ -7,13 +7,13 @@ use super::{Object, ObjectKey, ReadError, version};
 /// One VolumeAttachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeAttachment {
-    /// The name of the VolumeAttachment.
+    /// Name of the VolumeAttachment, which is cluster-scoped.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// The driver name (`spec.attacher`).
     pub attacher: String,
-    /// The node name.
+    /// Name of the node to which the volume is attached.
     pub node: String,
     /// The name of the PersistentVolume. `None` for an inline volume.
     pub volume: Option<String>,

@@ -11,9 +11,9 @@ use super::{Object, ObjectKey, Pod, ReadError, version};
 /// One PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisruptionBudget {
-    /// Namespace and name.
+    /// Namespace and name of the PodDisruptionBudget.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// `spec.selector`. `None` selects no pod. kube-scheduler treats an empty selector as `None`, although in policy/v1 it selects all
     /// pods.

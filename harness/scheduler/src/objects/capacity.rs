@@ -16,9 +16,9 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// One CSIStorageCapacity object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Namespace and name.
+    /// Namespace and name of the CSIStorageCapacity object.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// `storageClassName`: the StorageClass to which the values apply.
     pub class: String,

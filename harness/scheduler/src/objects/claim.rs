@@ -22,11 +22,11 @@ const FILESYSTEM: &str = "Filesystem";
 /// One PersistentVolumeClaim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Namespace and name.
+    /// Namespace and name of the PVC.
     pub key: ObjectKey,
-    /// The UID.
+    /// `metadata.uid`.
     pub uid: String,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// The StorageClass name: the beta annotation if present, else the field, else empty.
     pub class: String,
@@ -44,13 +44,13 @@ pub struct Claim {
     pub has_annotations: bool,
     /// Whether `status.phase` is Lost: the PersistentVolume was deleted.
     pub lost: bool,
-    /// Whether a deletion timestamp is set.
+    /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// UID of the controlling owner. For generic ephemeral volumes this is the pod.
     pub controller: Option<String>,
     /// The access modes that a volume must support.
     pub access_modes: Vec<String>,
-    /// `Filesystem` or `Block`.
+    /// `spec.volumeMode`: `Filesystem` or `Block`.
     pub volume_mode: String,
     /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,

@@ -11,7 +11,7 @@ pub enum Disk {
     Gce {
         /// `pdName`.
         name: String,
-        /// Mounted read-only. Pods may share a disk that all of them mount read-only.
+        /// Whether the pod mounts the disk read-only. Pods may share a disk that all of them mount read-only.
         read_only: bool,
     },
     /// `awsElasticBlockStore`, which pods never share.
@@ -23,7 +23,7 @@ pub enum Disk {
     Iscsi {
         /// `iqn`.
         name: String,
-        /// Mounted read-only. Pods may share a disk that all of them mount read-only.
+        /// Whether the pod mounts the disk read-only. Pods may share a disk that all of them mount read-only.
         read_only: bool,
     },
     /// `rbd`.
@@ -32,7 +32,7 @@ pub enum Disk {
         monitors: Vec<String>,
         /// `pool` and `image`.
         image: (String, String),
-        /// Mounted read-only. Pods may share an image that all of them mount read-only.
+        /// Whether the pod mounts the image read-only. Pods may share an image that all of them mount read-only.
         read_only: bool,
     },
 }

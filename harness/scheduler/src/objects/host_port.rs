@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::PodSpec;
 /// The host IP that stands for all addresses of a node.
 const ANY: &str = "0.0.0.0";
 
-/// One host port.
+/// A host port with address and protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// `hostIP`; `0.0.0.0` for all addresses of the node.

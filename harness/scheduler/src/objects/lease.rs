@@ -7,9 +7,9 @@ use super::{Object, ObjectKey, ReadError, version};
 /// One Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Namespace and name.
+    /// Namespace and name of the Lease.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// `spec.renewTime`, in seconds since 1970.
     pub renewed: Option<i64>,

@@ -47,9 +47,9 @@ pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, DriverVolume, Volume, driv
 /// Namespace and name. The namespace of cluster-scoped objects is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
-    /// The namespace. Empty for cluster-scoped objects.
+    /// Namespace of the object. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name.
+    /// Name of the object.
     pub name: String,
 }
 

@@ -8,11 +8,11 @@ use super::{Object, ObjectKey, ReadError, version};
 /// One Namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
-    /// The name.
+    /// Name of the Namespace.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
-    /// The labels.
+    /// `metadata.labels`.
     pub labels: Labels,
 }
 

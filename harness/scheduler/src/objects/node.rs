@@ -11,11 +11,11 @@ use crate::node_labels::NodeLabels;
 /// One Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The name.
+    /// Name of the Node.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
-    /// The labels.
+    /// `metadata.labels`, with hashes for the capacity index.
     pub labels: NodeLabels,
     /// `spec.unschedulable`: the node is cordoned.
     pub unschedulable: bool,
@@ -67,9 +67,9 @@ const MIGRATED: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 /// One CSINode: the drivers on the node and their volume limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiNode {
-    /// The node's name.
+    /// Name of the CSINode, which is also the name of the node.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// The registered drivers, in the order of `spec.drivers`.
     pub drivers: Vec<CsiDriverOnNode>,

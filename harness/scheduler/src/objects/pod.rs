@@ -16,11 +16,11 @@ use super::{
 /// One Pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pod {
-    /// Namespace and name.
+    /// Namespace and name of the pod.
     pub key: ObjectKey,
-    /// The UID.
+    /// `metadata.uid`.
     pub uid: String,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// `metadata.generation`, which conditions repeat as `observedGeneration`.
     pub generation: Option<i64>,
@@ -34,9 +34,9 @@ pub struct Pod {
     pub created: Option<String>,
     /// Whether a container is an external-provisioner, by its name or image.
     pub is_provisioner: bool,
-    /// The labels.
+    /// `metadata.labels`.
     pub labels: Labels,
-    /// Whether a deletion timestamp is set.
+    /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// Whether the phase is Succeeded or Failed.
     pub terminated: bool,
@@ -50,7 +50,7 @@ pub struct Pod {
     pub volumes: Vec<PodVolume>,
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
-    /// Required node affinity.
+    /// Required node affinity of the pod.
     pub affinity: Option<NodeSelector>,
     /// Required inter-pod affinity.
     pub pod_affinity: Vec<PodAffinityTerm>,
@@ -66,7 +66,7 @@ pub struct Pod {
     pub unsupported: Vec<&'static str>,
     /// `status.startTime`. All timestamps have the same format, so the strings sort by time.
     pub started: Option<String>,
-    /// The requests of the pod's containers, and one for the resource `pods`.
+    /// The resource requests of the pod's containers, and a request of 1 for the resource `pods`.
     pub requests: Resources,
     /// Names of the extended resources (`domain/name`) in requests and limits of the pod's containers.
     pub extended_resources: BTreeSet<String>,

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::TopologySpreadConstraint as ApiConstraint;
 
 use super::pod_affinity::with_label_keys;
 
-/// One constraint.
+/// One topology spread constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpreadConstraint {
     /// `topologyKey`: nodes with the same value of this label form one topology domain.

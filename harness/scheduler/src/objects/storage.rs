@@ -11,13 +11,13 @@ use super::{Object, ObjectKey, ReadError, version};
 /// One StorageClass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// The name.
+    /// Name of the StorageClass.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
-    /// The provisioner, which is the driver name for CSI.
+    /// `provisioner`: for CSI, the driver name.
     pub provisioner: String,
-    /// `volumeBindingMode` is WaitForFirstConsumer: PVCs are bound after a node was selected.
+    /// Whether `volumeBindingMode` is WaitForFirstConsumer: PVCs are bound after a node was selected.
     pub delayed: bool,
     /// `allowedTopologies`: where volumes may be provisioned.
     pub allowed: Vec<AllowedTopology>,
@@ -72,11 +72,11 @@ fn allowed_topology(term: &TopologySelectorTerm) -> AllowedTopology {
 /// One CSIDriver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// The driver name.
+    /// Name of the CSIDriver, which is the driver name.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
-    /// `spec.storageCapacity` is true, so that a missing capacity object means no capacity.
+    /// Whether `spec.storageCapacity` is true, so that a missing capacity object means no capacity.
     pub tracks_capacity: bool,
 }
 

@@ -8,22 +8,22 @@ const EXCLUDING_EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
 /// A taint with effect NoSchedule or NoExecute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
-    /// The key.
+    /// Key of the taint.
     pub key: String,
-    /// The value. Empty if unset.
+    /// Value of the taint. Empty if unset.
     pub value: String,
-    /// `NoSchedule` or `NoExecute`.
+    /// Effect of the taint: `NoSchedule` or `NoExecute`.
     pub effect: String,
 }
 
 /// A toleration of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toleration {
-    /// The tolerated key. Empty: every key.
+    /// Key of the tolerated taints. Empty: every key.
     key: String,
-    /// The tolerated value. `None`: every value.
+    /// Value of the tolerated taints. `None`: every value.
     value: Option<String>,
-    /// The tolerated effect. Empty: every effect.
+    /// Effect of the tolerated taints. Empty: every effect.
     effect: String,
 }
 

@@ -13,17 +13,17 @@ pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 /// One PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// The name.
+    /// Name of the PersistentVolume.
     pub key: ObjectKey,
-    /// The resource version.
+    /// `metadata.resourceVersion`.
     pub version: String,
     /// The StorageClass name. Empty if unset.
     pub class: String,
-    /// The size in bytes.
+    /// `spec.capacity.storage`: the size in bytes.
     pub capacity: Option<Quantity>,
     /// Whether `status.phase` is Available.
     pub available: bool,
-    /// Whether a deletion timestamp is set.
+    /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// `spec.claimRef`: the PVC that the volume is bound to or reserved for.
     pub claim: Option<ClaimRef>,
@@ -31,7 +31,7 @@ pub struct Volume {
     pub affinity: Option<NodeSelector>,
     /// The supported access modes.
     pub access_modes: Vec<String>,
-    /// `Filesystem` or `Block`.
+    /// `spec.volumeMode`: `Filesystem` or `Block`.
     pub volume_mode: String,
     /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
@@ -46,9 +46,9 @@ pub struct Volume {
 /// A CSI volume, identified by driver and volume handle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVolume {
-    /// The driver name.
+    /// Name of the CSI driver.
     pub driver: String,
-    /// The volume handle.
+    /// Volume handle: the driver's id for the volume.
     pub handle: String,
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::wire::cluster::{Clock, Cluster};
 
 const NO_SPACE: &str = "2 node(s) did not have enough free storage";
-/// Time after which an unschedulable pod is retried without an event.
+/// Time after which an unschedulable pod is retried although no event requeued it.
 const FLUSH: Duration = Duration::from_secs(300);
 const CLAIMS: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/";
 const VOLUMES: &str = "PATCH /api/v1/persistentvolumes/";

@@ -6,16 +6,16 @@ use capacity_types::Segment;
 
 use crate::world::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 
-/// Responses by driver, request parameters and segment.
+/// GetCapacity responses by driver, request parameters and segment.
 #[derive(Default)]
 pub(super) struct CapacityResponses(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, CallResponses>>>);
 
-/// The responses to calls with equal arguments.
+/// The responses to GetCapacity calls of one driver with equal parameters and equal segments.
 #[derive(Default)]
 struct CallResponses {
-    /// The maximum of all responses so far.
+    /// The maximum of each capacity value over all GetCapacity responses so far.
     maximum_reported: ReportedCapacity,
-    /// The different responses since the last quiescence.
+    /// The distinct GetCapacity responses since the last quiescence.
     recent: BTreeSet<ReportedCapacity>,
 }
 
@@ -38,7 +38,7 @@ impl CapacityResponses {
         responses.recent.insert(values);
     }
 
-    /// The maximum of all responses so far to calls with these arguments.
+    /// The maximum of each capacity value over all responses so far to GetCapacity calls with these parameters and this segment.
     pub(super) fn maximum_reported(
         &self,
         driver: &str,
@@ -52,7 +52,7 @@ impl CapacityResponses {
         self.0.get(driver)?.get(parameters)?.get(segment)
     }
 
-    /// The responses to calls with these arguments since the last quiescence.
+    /// The responses to GetCapacity calls with these parameters and this segment since the last quiescence.
     pub(super) fn recent(
         &self,
         driver: &str,
@@ -79,7 +79,7 @@ impl CapacityResponses {
             }
             let known = driver.responses.values_mut().flatten();
             for (segment, response) in known {
-                // A response with invalid values counts as an error.
+                // A GetCapacity response with invalid values counts as an error.
                 if matches!(response, CapacityResponse::Reported(values) if !values.is_valid()) {
                     *response = CapacityResponse::error();
                 }
@@ -92,7 +92,7 @@ impl CapacityResponses {
         }
     }
 
-    /// Called at quiescence: drops the recent responses.
+    /// Called at quiescence: drops the GetCapacity responses received until now, except their maximum.
     pub(super) fn clear_recent(&mut self) {
         let responses = self.0.values_mut().flat_map(BTreeMap::values_mut);
         responses

@@ -35,7 +35,7 @@ impl Monitor {
         self.require_refresh_after_create(&call);
         self.ledger.create_volume(call);
         if !self.world.publishers.contains_key(&by) {
-            // The program exited while the call was in flight, so it has not received the response.
+            // The provisioner exited while the CreateVolume call was in flight, so it has not received the response.
             self.ledger.record_restart(&by);
         }
         violation.into_iter().collect()
@@ -43,7 +43,7 @@ impl Monitor {
 
     fn check_create_volume(&self, call: &CreateVolumeCall) -> Option<(&'static Rule, String)> {
         if let Some(open) = self.ledger.call_with_unknown_result(&call.name) {
-            // A retry must request the same topology, whatever has changed since the first call.
+            // A retried CreateVolume call must request the same topology as the first call, even if the cluster has changed in between.
             let is_elsewhere = open.by == call.by && open.preferred_segment != call.preferred_segment;
             let detail = || {
                 let (earlier, retry) = (&open.preferred_segment, &call.preferred_segment);
@@ -103,15 +103,16 @@ impl Monitor {
             .map(|detail| (rules::MISPLACED, detail))
     }
 
-    /// Why the requested or actual topology of a volume is wrong. `any`: whether a predicate holds for a PVC of the volume in any recent
+    /// Why the requested or actual topology of a volume is wrong. `any`: whether a predicate holds for the volume's PVC in a recent cluster
     /// state.
     fn wrong_topology(
         &self,
         call: &CreateVolumeCall,
         any: impl Fn(&Predicate<'_>) -> bool,
     ) -> Option<String> {
-        let is_for_any_node =
-            |world: &World, claim: &Claim, class: &StorageClass| !is_for_its_node(call, world, claim, class);
+        let is_for_any_node = |world: &World, claim: &Claim, class: &StorageClass| {
+            !is_node_determined(call, world, claim, class)
+        };
         if call.allows_other_segments && !any(&is_for_any_node) {
             return Some("the request allows segments other than the selected node's".to_owned());
         }
@@ -121,7 +122,7 @@ impl Monitor {
         let is_right = |world: &World, claim: &Claim, class: &StorageClass| {
             allows_segment(class, segment) && is_in_segment_of_node(call, world, claim, class, segment)
         };
-        let is_new = !self.ledger.has(&call.name);
+        let is_new = !self.ledger.has_volume(&call.name);
         (is_new && !any(&is_right))
             .then(|| format!("the volume was created in segment {}", segment_text(segment)))
     }
@@ -153,7 +154,7 @@ fn is_in_segment_of_node(
     class: &StorageClass,
     segment: &Segment,
 ) -> bool {
-    if !is_for_its_node(call, world, claim, class) {
+    if !is_node_determined(call, world, claim, class) {
         return true;
     }
     // A distributed provisioner knows its own segment; a central provisioner reads the segment from the API server.
@@ -167,9 +168,9 @@ fn is_in_segment_of_node(
 }
 
 /// Whether the selected node determines the segment of the volume.
-fn is_for_its_node(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
+fn is_node_determined(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
     let publisher = world.publishers.get(&call.by);
-    // A state without the publisher counts as strict; other recent states contain the publisher's actual setting.
+    // A cluster state without the publisher counts as strict topology; other recent states contain the publisher's actual setting.
     let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
     is_strict && class.binding != VolumeBindingMode::Immediate && claim.selected_node.is_some()
 }

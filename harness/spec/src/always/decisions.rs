@@ -79,7 +79,7 @@ impl Monitor {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.has_managed_resources)
         };
-        // Rules that do not apply to this call: extenders filter nodes in the call, and the best node is chosen after it.
+        // Rules that do not apply to an extender call: it only filters nodes, and the scheduler chooses the best node afterwards.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| {
             Some((
@@ -99,8 +99,8 @@ impl Monitor {
         }]
     }
 
-    /// The violations if the scheduler selects this node, except those of the rules in `ignored`. Empty if the node is allowed in any state
-    /// that the scheduler may have received.
+    /// The violations if the scheduler selects this node, except those of the rules in `ignored`. Empty if the node is allowed in any
+    /// cluster state that the scheduler may have received.
     fn check_node(&self, pod: &NamespacedName, node: &str, ignored: &[&Rule]) -> Vec<Violation> {
         let outcome = Outcome::ScheduledOn(node.to_owned());
         let judged = |world: &World| {

@@ -8,23 +8,23 @@ use capacity_types::Segment;
 use crate::world::change::ChangeKind;
 use crate::world::{CapacityObject, Change, Instance};
 
-/// The deletions since the last quiescence.
+/// CSIStorageCapacity objects that their publishers have deleted since the last quiescence.
 #[derive(Default)]
 pub(super) struct DeletedObjects {
     by_class_and_segment: BTreeMap<(Instance, String, Segment), DeletedObject>,
-    /// Number of events so far that are a reason to delete and recreate an object once.
+    /// Number of events so far that are each a reason to delete and recreate an object once.
     reasons: u32,
 }
 
 /// An object that its own publisher has deleted.
 struct DeletedObject {
     object: CapacityObject,
-    /// How often the object was created again with equal values.
+    /// How often the publisher created the object again with equal capacity values.
     recreations: u32,
 }
 
 impl DeletedObjects {
-    /// Records that a publisher deletes an object of its own.
+    /// Records that a publisher deletes a CSIStorageCapacity object of its own.
     pub(super) fn record_deletion(&mut self, by: &Instance, object: &CapacityObject) {
         let Some(segment) = object.segment() else {
             return;
@@ -40,8 +40,8 @@ impl DeletedObjects {
         deleted.object = object.clone();
     }
 
-    /// Records that a publisher creates an object. Returns whether the object was recreated more often than there were reasons.
-    pub(super) fn created(&mut self, by: &Instance, object: &CapacityObject) -> bool {
+    /// Records that a publisher creates a CSIStorageCapacity object. Returns whether it was recreated more often than events gave a reason.
+    pub(super) fn record_creation(&mut self, by: &Instance, object: &CapacityObject) -> bool {
         let Some(segment) = object.segment() else {
             return false;
         };
@@ -56,7 +56,7 @@ impl DeletedObjects {
     }
 
     /// Records a change in the cluster. A change that is no reaction of a program, such as a new node, may cause one recreation.
-    pub(super) fn changed(&mut self, change: &Change) {
+    pub(super) fn record_change(&mut self, change: &Change) {
         let is_reaction = matches!(
             change.kind(),
             ChangeKind::Objects | ChangeKind::Claims | ChangeKind::Pods | ChangeKind::Volumes

@@ -10,7 +10,7 @@ use super::user_request::UserRequest;
 use crate::volumes::CreateVolumeCall;
 use crate::world::{CapacityObject, Change, Instance, NamespacedName, Parameters, ReportedCapacity};
 
-/// One event of a history.
+/// One event in the history of a cluster.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A change in the cluster that no checked program caused.
@@ -57,7 +57,7 @@ pub enum Event {
         parameters: Parameters,
         /// The returned capacity. `None`: an error, or no response.
         response: Option<ReportedCapacity>,
-        /// The capacities that the driver may correctly return, given the storage since the last quiescence. Empty: unknown.
+        /// The capacities that the driver may correctly return, given its free storage since the last quiescence. Empty: unknown.
         possible: Vec<ReportedCapacity>,
         /// Time since the start of the history. `None`: unknown, because the driver may delay calls.
         at: Option<Duration>,
@@ -93,7 +93,7 @@ pub enum Event {
     PodBound {
         /// Namespace and name of the pod.
         pod: NamespacedName,
-        /// Name of the node.
+        /// Name of the node to which the pod is bound.
         node: String,
     },
     /// Quiescence: no request is in flight, every watch is at the newest revision, and every publisher has polled GetCapacity since the

@@ -15,23 +15,23 @@ impl FormerLabels {
     pub(super) fn new(world: &World) -> Self {
         let mut former = FormerLabels::default();
         for (key, object) in &world.objects {
-            former.put(key, object);
+            former.add_state(key, object);
         }
         former
     }
 
-    pub(super) fn changed(&mut self, change: &Change) {
+    pub(super) fn record_change(&mut self, change: &Change) {
         if let Change::Object(key, Some(object)) = change {
-            self.put(key, object);
+            self.add_state(key, object);
         }
     }
 
-    /// The states of an object: one for each label set that it has had.
+    /// The former states of a CSIStorageCapacity object: one for each label set that the object has had.
     pub(super) fn former_states(&self, key: &NamespacedName) -> &[CapacityObject] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    fn put(&mut self, key: &NamespacedName, object: &CapacityObject) {
+    fn add_state(&mut self, key: &NamespacedName, object: &CapacityObject) {
         let former = self.0.entry(key.clone()).or_default();
         if former.iter().all(|known| known.labels != object.labels) {
             former.push(object.clone());

@@ -66,7 +66,7 @@ impl Monitor {
         };
         let violations = unexpected.into_iter().chain(wrong_response).chain(rate).collect();
         match response.filter(|values| values.is_valid()) {
-            // The publisher publishes the response for the class, even if the request wrongly contained parameters for sidecars.
+            // The publisher publishes the response for the StorageClass, even if the request wrongly contained parameters for sidecars.
             Some(values) => self
                 .responses
                 .add(driver, without_sidecars(parameters), segment, values),
@@ -95,7 +95,7 @@ impl Monitor {
         // A provisioner may check the capacity for a PVC in any topology that the StorageClass allows.
         let may_provision_there = |world: &World| {
             let mut classes = world.classes.values();
-            classes.any(|class| matches_call(class) && class.names(segment))
+            classes.any(|class| matches_call(class) && class.has_term_with_keys(segment))
         };
         let has_segment = |world: &World| {
             let publisher = world.publishers.get(instance);

@@ -23,7 +23,7 @@ use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Obj
 pub struct Monitor {
     /// The current state of the cluster.
     pub(super) world: World,
-    /// The changes since the last quiescence.
+    /// The changes of the cluster state since the last quiescence.
     pub(super) recent: RecentStates,
     /// Former labels of CSIStorageCapacity objects.
     pub(super) former_labels: FormerLabels,
@@ -65,7 +65,7 @@ impl Monitor {
     /// Starts a history. The cluster must be quiescent.
     pub fn new(world: World) -> Self {
         Monitor {
-            recent: RecentStates::since(&world),
+            recent: RecentStates::at_quiescence(&world),
             former_labels: FormerLabels::new(&world),
             unregistered: UnregisteredDrivers::default(),
             responses: CapacityResponses::default(),
@@ -90,7 +90,7 @@ impl Monitor {
 
     /// Processes an event and returns the violations that it shows.
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
-        self.rates.record(&event);
+        self.rates.record_event(&event);
         match event {
             Event::Changed(change) => {
                 let mut violations = Vec::new();
@@ -109,8 +109,8 @@ impl Monitor {
                     Change::Publisher(instance, _) => {
                         self.accept_objects_of(instance);
                         self.ledger.record_restart(instance);
-                        self.pending_refreshes.restarted(instance);
-                        self.rates.restarted(instance);
+                        self.pending_refreshes.publisher_restarted(instance);
+                        self.rates.publisher_restarted(instance);
                     }
                     _ => {}
                 }
@@ -153,7 +153,7 @@ impl Monitor {
                 possible,
                 at,
             } => {
-                self.refreshed(&by, &parameters, &segment);
+                self.record_get_capacity(&by, &parameters, &segment);
                 let arguments = (driver.as_str(), segment, parameters);
                 self.get_capacity_called(&by, arguments, (response, &possible), at)
             }
@@ -200,7 +200,7 @@ impl Monitor {
         }
     }
 
-    /// Accepts the current state of an object: it is not a violation until a program has a reason to change the object.
+    /// Accepts the current state of a CSIStorageCapacity object: it is no violation until a program has a reason to change the object.
     pub(super) fn accept(&mut self, key: NamespacedName, object: Option<CapacityObject>) {
         match object {
             Some(object) => drop(self.before.insert(key, object)),
@@ -208,7 +208,7 @@ impl Monitor {
         }
     }
 
-    /// Accepts the current state of a publisher's objects, because the publisher stops or restarts.
+    /// Accepts the current state of a publisher's CSIStorageCapacity objects, because the publisher stops or restarts.
     fn accept_objects_of(&mut self, instance: &Instance) {
         let Some(publisher) = self.world.publishers.get(instance) else {
             return;
@@ -231,12 +231,12 @@ impl Monitor {
         {
             self.ledger.node_changed(before);
         }
-        self.deleted_objects.changed(&change);
+        self.deleted_objects.record_change(&change);
         if let Change::Api(api) = &change {
             self.has_hidden_maximum |= !api.release.has_maximum();
         }
-        self.former_labels.changed(&change);
-        self.recent.add(change.clone());
+        self.former_labels.record_change(&change);
+        self.recent.add_change(change.clone());
         self.world.apply(change);
     }
 
@@ -284,13 +284,13 @@ impl Monitor {
             return violations;
         }
         self.before.clone_from(&self.world.objects);
-        // By now, publishers have written the received capacities to objects.
+        // By now, publishers have written the capacities of recent GetCapacity responses to objects.
         self.responses.clear_recent();
         self.world
             .drivers
             .values_mut()
             .for_each(Driver::drop_earlier_responses);
-        self.recent = RecentStates::since(&self.world);
+        self.recent = RecentStates::at_quiescence(&self.world);
         self.unregistered.on_quiescence();
         self.ledger.on_quiescence();
         self.pending_refreshes.on_quiescence();

@@ -22,17 +22,17 @@ impl PendingRefreshes {
         self.failed.insert(volume.to_owned())
     }
 
-    /// Called at quiescence: drops all requirements.
+    /// Called at quiescence: drops all required GetCapacity calls.
     pub(super) fn on_quiescence(&mut self) {
         self.failed.clear();
     }
 
-    /// Drops the requirements of a publisher that starts or stops: a publisher calls GetCapacity for all classes and segments at its start.
-    pub(super) fn restarted(&mut self, instance: &Instance) {
+    /// Drops the required calls of a publisher that starts or stops: a starting publisher calls GetCapacity for all classes and segments.
+    pub(super) fn publisher_restarted(&mut self, instance: &Instance) {
         self.by_class.remove(instance);
     }
 
-    /// Drops all requirements, because the API server changes and may not serve CSIStorageCapacity for a while.
+    /// Drops all required GetCapacity calls, because the API server changes and may not serve CSIStorageCapacity for a while.
     pub(super) fn clear(&mut self) {
         self.by_class.clear();
     }

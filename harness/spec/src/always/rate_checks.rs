@@ -11,14 +11,14 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text};
 use crate::world::{Instance, Parameters, StorageClass, VolumeBindingMode};
 
-/// Rate limit for starting the same watch. The burst covers a list with a first watch, a second watch after the first has ended, and both
+/// Rate limit for restarting one watch. The burst covers a list with a first watch, a second watch after the first has ended, and both
 /// again after failures. Clients that back off as client-go does are far below the rate.
 const WATCH_LIMIT: RateLimit = RateLimit {
     burst: 20,
     per_second: 10,
 };
 
-/// Number of GetCapacity calls per class that a publisher without polling may make without a new event: it may receive the same change
+/// Number of GetCapacity calls per class that a publisher without polling may make without a new event: it may receive one change
 /// twice, and one call may be in flight.
 const REPEATED_CALLS_MAX: u32 = 3;
 
@@ -44,13 +44,13 @@ impl Monitor {
             rule: rules::WATCH_RETRY_RATE,
             subject: Subject::Request(resource.clone()),
             detail: format!(
-                "{client} starts the watch more than {} times per second",
+                "{client} restarts one watch more than {} times per second",
                 WATCH_LIMIT.per_second
             ),
         })
     }
 
-    /// Checks whether a publisher's GetCapacity call exceeds its rate limit or has no reason. `at`: `None` if the time is unknown.
+    /// Checks whether a publisher's GetCapacity call exceeds its rate limit or has no reason. `at`: time of the call, `None` if unknown.
     pub(super) fn check_get_capacity_rate(
         &mut self,
         instance: &Instance,
@@ -93,17 +93,17 @@ impl Monitor {
 
     /// The violation if a GetCapacity call exceeds the rate limit; `None` otherwise.
     fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<RuleAndDetail> {
-        // The burst is larger by one, because a delayed call may arrive together with the next one.
+        // The burst is larger by one, because a delayed GetCapacity call may arrive together with the next one.
         let rate_limit = RateLimit {
             burst: limit + 1,
             per_second: limit,
         };
         let tokens = self.rates.get_capacity_calls.entry(instance.clone()).or_default();
-        let detail = || format!("the limit is {limit} calls per second");
+        let detail = || format!("the publisher exceeds its limit of {limit} GetCapacity calls per second");
         (!rate_limit.admits(tokens, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
-    /// The violation if a GetCapacity call repeats earlier calls although nothing has happened since; `None` otherwise.
+    /// The violation if a GetCapacity call repeats earlier calls without an event in between as a reason; `None` otherwise.
     fn repeated_calls(
         &mut self,
         instance: &Instance,
@@ -115,7 +115,7 @@ impl Monitor {
         *calls += 1;
         let detail = || {
             format!(
-                "{calls} equal calls since the last event; parameters: {}",
+                "{calls} equal GetCapacity calls since the last event; parameters: {}",
                 map_text(parameters)
             )
         };

@@ -18,17 +18,17 @@ pub(super) struct RateLimit {
 
 /// The state of a rate limit (token bucket), measured in time: each action costs the interval between two actions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tokens {
+pub(super) struct TokenBucket {
     left: Duration,
     at: Duration,
 }
 
 impl RateLimit {
-    /// Whether the limit allows another action at this time.
-    pub(super) fn admits(self, tokens: &mut Option<Tokens>, at: Duration) -> bool {
+    /// Whether the rate limit allows one more action at the time `at`.
+    pub(super) fn admits(self, tokens: &mut Option<TokenBucket>, at: Duration) -> bool {
         let cost = Duration::from_secs(1) / self.per_second.max(1);
         let full = cost * self.burst;
-        let tokens = tokens.get_or_insert(Tokens { left: full, at });
+        let tokens = tokens.get_or_insert(TokenBucket { left: full, at });
         let earned = at.saturating_sub(tokens.at);
         tokens.left = full.min(tokens.left + earned);
         tokens.at = at;
@@ -38,20 +38,20 @@ impl RateLimit {
     }
 }
 
-/// Counters of the actions of programs.
+/// Counters for the rate limits of the programs' watches and GetCapacity calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateCounters {
     /// State of the limit for starting watches, by client, resource and namespace.
-    pub(super) watches: BTreeMap<(Arc<str>, String, Option<String>), Option<Tokens>>,
+    pub(super) watches: BTreeMap<(Arc<str>, String, Option<String>), Option<TokenBucket>>,
     /// State of the limit for GetCapacity calls, by publisher.
-    pub(super) get_capacity_calls: BTreeMap<Instance, Option<Tokens>>,
-    /// By publisher: number of calls with equal arguments since the last event that is a reason for a call.
+    pub(super) get_capacity_calls: BTreeMap<Instance, Option<TokenBucket>>,
+    /// By publisher: number of GetCapacity calls with equal arguments since the last event that is a reason for a call.
     pub(super) repeated_calls: BTreeMap<Instance, BTreeMap<(Parameters, Segment), u32>>,
 }
 
 impl RateCounters {
     /// Resets the counters of repeated calls for an event that is a reason to call GetCapacity, as most events are.
-    pub(super) fn record(&mut self, event: &Event) {
+    pub(super) fn record_event(&mut self, event: &Event) {
         let is_no_reason = match event {
             Event::GetCapacity { response, .. } => response.is_some(),
             Event::ApiRequested(request) => request.is_successful,
@@ -64,7 +64,7 @@ impl RateCounters {
     }
 
     /// Resets the rate limit of GetCapacity calls of a publisher that starts or stops.
-    pub(super) fn restarted(&mut self, instance: &Instance) {
+    pub(super) fn publisher_restarted(&mut self, instance: &Instance) {
         self.get_capacity_calls.remove(instance);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::world::change::ChangeKind;
 use crate::world::{Change, Instance, Publisher, World};
 
-/// Maximum number of combinations. With more combinations, every action counts as allowed.
+/// Maximum number of combined states of different kinds. With more combinations, every action of a program counts as allowed.
 const COMBINATIONS_MAX: usize = 1024;
 
 /// The changes of the cluster since the last quiescence.
@@ -17,8 +17,8 @@ pub(super) struct RecentStates {
 }
 
 impl RecentStates {
-    /// Creates the value at quiescence, without changes. `world`: the current state of the cluster.
-    pub(super) fn since(world: &World) -> Self {
+    /// Starts the record at quiescence, without changes. `world`: the current state of the cluster.
+    pub(super) fn at_quiescence(world: &World) -> Self {
         RecentStates {
             settled: world.clone(),
             changes: BTreeMap::new(),
@@ -27,7 +27,7 @@ impl RecentStates {
 
     /// All settings that a publisher has had since the last quiescence.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
-        let changes = self.of(ChangeKind::Settings).iter();
+        let changes = self.changes_of_kind(ChangeKind::Settings).iter();
         let changed = changes.filter_map(move |change| match change {
             Change::Publisher(of, publisher) if of == instance => publisher.as_ref(),
             _ => None,
@@ -35,11 +35,11 @@ impl RecentStates {
         self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
-    pub(super) fn add(&mut self, change: Change) {
+    pub(super) fn add_change(&mut self, change: Change) {
         self.changes.entry(change.kind()).or_default().push(change);
     }
 
-    fn of(&self, kind: ChangeKind) -> &[Change] {
+    fn changes_of_kind(&self, kind: ChangeKind) -> &[Change] {
         self.changes.get(&kind).map_or(&[], Vec::as_slice)
     }
 
@@ -55,7 +55,7 @@ impl RecentStates {
             return true;
         }
         let mut histories: Vec<(ChangeKind, &[Change])> =
-            kinds.iter().map(|it| (*it, self.of(*it))).collect();
+            kinds.iter().map(|it| (*it, self.changes_of_kind(*it))).collect();
         histories.retain(|(_, changes)| !changes.is_empty());
         let combinations = histories.iter().try_fold(1_usize, |product, (_, changes)| {
             product.checked_mul(changes.len() + 1)
@@ -96,14 +96,14 @@ mod tests {
     use crate::world::{CsiDriver, Node};
 
     fn changed(recent: &mut RecentStates, world: &mut World, change: Change) {
-        recent.add(change.clone());
+        recent.add_change(change.clone());
         world.apply(change);
     }
 
     #[test]
     fn a_combination_has_one_moment_per_kind() {
         let mut world = World::default();
-        let mut recent = RecentStates::since(&world);
+        let mut recent = RecentStates::at_quiescence(&world);
         for name in ["a", "b"] {
             changed(
                 &mut recent,

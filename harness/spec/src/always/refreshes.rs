@@ -14,7 +14,7 @@ use crate::world::{Instance, Parameters};
 
 impl Monitor {
     /// Records a GetCapacity call, which fulfills required refreshes.
-    pub(super) fn refreshed(&mut self, by: &Actor, parameters: &Parameters, segment: &Segment) {
+    pub(super) fn record_get_capacity(&mut self, by: &Actor, parameters: &Parameters, segment: &Segment) {
         let Actor::Publisher(instance) = by else {
             return;
         };
@@ -49,7 +49,7 @@ impl Monitor {
         })
     }
 
-    /// Records the refreshes that a CreateVolume call requires.
+    /// Records the GetCapacity calls that a CreateVolume call makes necessary.
     pub(super) fn require_refresh_after_create(&mut self, call: &CreateVolumeCall) {
         let volume_segment = match &call.result {
             CreateVolumeResult::Created {
@@ -77,7 +77,7 @@ impl Monitor {
         }
     }
 
-    /// Records the refreshes that a DeleteVolume call requires.
+    /// Records the GetCapacity calls that a DeleteVolume call makes necessary.
     pub(super) fn refresh_after_deletion(&mut self, id: &str, by: &Actor) {
         let Actor::Publisher(instance) = by else {
             return;
@@ -120,7 +120,7 @@ impl Monitor {
         due.entry(class).or_default().extend(segments);
     }
 
-    /// The required refreshes that were not made, if the cluster is quiescent now.
+    /// The GetCapacity calls after volume operations that publishers have not made, if the cluster is quiescent now.
     pub(super) fn missing_refreshes(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         if self.world.api.version().is_none() {
@@ -130,7 +130,7 @@ impl Monitor {
             if due.values().all(BTreeSet::is_empty) {
                 continue;
             }
-            // Not checked with a rate limit: the publisher may still be busy with earlier calls while a volume is retried.
+            // A publisher with a rate limit is not checked: it may still be busy with earlier calls while a volume is retried.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.get_capacity_qps.is_none()) else {
                 continue;

@@ -11,13 +11,13 @@ use crate::world::{Change, CsiNode, World};
 #[derive(Default)]
 pub(super) struct UnregisteredDrivers {
     unregistered: BTreeMap<String, CsiNode>,
-    /// Registrations that ended permanently since the last quiescence, because the CSINode was deleted or the driver registered with other
+    /// Driver registrations that ended permanently since the last quiescence: the CSINode was deleted, or the driver registered with other
     /// topology keys. A publisher may not have received the change of the CSINode yet.
     ended: BTreeMap<String, CsiNode>,
 }
 
 impl UnregisteredDrivers {
-    /// Records a change. Called before the change is applied to `world`.
+    /// Records a change of the cluster. Called before the change is applied to `world`.
     pub(super) fn record_change(&mut self, world: &World, change: &Change) {
         let Change::CsiNode(name, after) = change else {
             return;
@@ -43,7 +43,7 @@ impl UnregisteredDrivers {
         }
     }
 
-    /// Called at quiescence: drops the registrations that ended permanently.
+    /// Called at quiescence: drops the driver registrations that ended permanently.
     pub(super) fn on_quiescence(&mut self) {
         self.ended.clear();
     }

@@ -10,7 +10,7 @@ use crate::world::NamespacedName;
 pub(super) struct UnreportedFailures(pub(super) BTreeMap<NamespacedName, Option<String>>);
 
 impl UnreportedFailures {
-    /// Drops all requirements, because the program may be unable to create the Events.
+    /// Drops all required Events, because the program may be unable to create them.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -9,11 +9,11 @@ use crate::world::{CapacityObject, CsiDriver, NamespacedName};
 pub enum UserRequest {
     /// Create a CSIStorageCapacity object.
     Create {
-        /// Namespace and name of the object. With `is_prefix`, the name is only a prefix (`generateName`).
+        /// Namespace and name of the object to create. With `is_prefix`, the name is only a prefix (`generateName`).
         key: NamespacedName,
         /// Whether the server appends a random suffix to the name (`generateName`).
         is_prefix: bool,
-        /// The object in the request.
+        /// The CSIStorageCapacity object to create.
         object: CapacityObject,
     },
     /// Patch a CSIStorageCapacity object. Fields that are not set remain unchanged.
@@ -25,9 +25,9 @@ pub enum UserRequest {
     },
     /// Replace a CSIStorageCapacity object (PUT).
     Replace {
-        /// Namespace and name of the object.
+        /// Namespace and name of the object to replace.
         key: NamespacedName,
-        /// The object in the request.
+        /// The CSIStorageCapacity object that replaces the stored one.
         object: CapacityObject,
         /// Whether the request contains an outdated resourceVersion.
         is_stale: bool,
@@ -49,9 +49,9 @@ pub struct CapacityPatch {
     pub class: Option<String>,
     /// `nodeTopology`. `None`: not set by the patch.
     pub topology: Option<NodeTopology>,
-    /// `capacity`.
+    /// New value of `capacity`, if the patch sets the field.
     pub capacity: PatchValue,
-    /// `maximumVolumeSize`.
+    /// New value of `maximumVolumeSize`, if the patch sets the field.
     pub maximum: PatchValue,
 }
 
@@ -89,7 +89,7 @@ impl CapacityPatch {
 
 impl UserRequest {
     /// Whether the request may concern the object with this namespace and name.
-    fn is_about(&self, key: &NamespacedName) -> bool {
+    fn may_concern(&self, key: &NamespacedName) -> bool {
         match self {
             UserRequest::Create {
                 key: requested,
@@ -114,7 +114,7 @@ impl UserRequest {
 pub(super) struct UserRequests(pub(super) Vec<UserRequest>);
 
 impl UserRequests {
-    /// Replaces the pending requests, because earlier requests have completed. Deletions of the objects in a namespace may still follow.
+    /// Replaces the pending user requests, because earlier ones have completed. Objects of a deleted namespace may be deleted later.
     pub(super) fn replace(&mut self, requests: Vec<UserRequest>) {
         let before = std::mem::replace(&mut self.0, requests);
         let namespaces = before.into_iter();
@@ -122,9 +122,9 @@ impl UserRequests {
         self.0.extend(namespaces);
     }
 
-    /// Removes and returns the request that wrote an object. A request without a key may match several objects.
+    /// Removes and returns the user request that wrote the object `key`. A request without a key may match several objects.
     pub(super) fn take_matching(&mut self, key: &NamespacedName) -> Option<UserRequest> {
-        let at = self.0.iter().position(|request| request.is_about(key))?;
+        let at = self.0.iter().position(|request| request.may_concern(key))?;
         Some(match &self.0[at] {
             UserRequest::Create { .. } => self.0.remove(at),
             request => request.clone(),

@@ -15,7 +15,7 @@ const CONFLICT: u16 = 409;
 const NAME_MAX: usize = 253;
 
 impl UserRequest {
-    /// Why the API server must reject the request in any state of the cluster. `None`: the request is valid (KEP-1472, "API").
+    /// Why the API server must reject the user's request. `None`: the request is valid (KEP-1472, "API").
     fn invalid_reason(&self, objects: &Objects) -> Option<&'static str> {
         match self {
             UserRequest::Create { key, object, .. } => invalid_object_reason(&key.name, object),
@@ -42,13 +42,13 @@ impl UserRequest {
     }
 }
 
-/// Why a change is invalid because it changes immutable fields. `None`: it does not.
+/// Why an update is invalid because it changes immutable fields. `None`: no immutable field changes.
 fn immutable_field_reason(before: &CapacityObject, after: &CapacityObject) -> Option<&'static str> {
     let is_changed = (&after.class, &after.topology) != (&before.class, &before.topology);
     is_changed.then_some("storageClassName and nodeTopology are immutable")
 }
 
-/// Why an object is invalid. `None`: it is valid.
+/// Why a CSIStorageCapacity object is invalid. `None`: the object is valid.
 fn invalid_object_reason(name: &str, object: &CapacityObject) -> Option<&'static str> {
     let is_negative = object.capacity.is_some_and(|capacity| capacity.nanos() < 0);
     match () {
@@ -85,7 +85,7 @@ impl Monitor {
         let another = || {
             (
                 rules::NOT_AS_WRITTEN,
-                "the user requested a change of another object".to_owned(),
+                "the user's request concerns another object".to_owned(),
             )
         };
         let wrong = match (
@@ -105,7 +105,7 @@ impl Monitor {
         wrong.map(|wrong| violation(wrong, key))
     }
 
-    /// The violation if the stored object differs from the object in the request.
+    /// The violation if the stored object differs from the object in the user's request.
     fn difference_from_request(
         &self,
         request: &UserRequest,
@@ -126,7 +126,7 @@ impl Monitor {
         let describe =
             |object: &CapacityObject| format!("class {} with {}", object.class, object.values_text());
         match (requested, object) {
-            (Some(requested), Some(object)) if is_same(&requested, object) => None,
+            (Some(requested), Some(object)) if has_equal_user_fields(&requested, object) => None,
             (None, None) => None,
             (requested, object) => {
                 let [requested, is] =
@@ -146,7 +146,7 @@ impl Monitor {
         }
     }
 
-    /// Checks whether the API server may reject the user's request with this status.
+    /// Checks whether the API server may reject the user's request with this HTTP status.
     pub(super) fn user_request_rejected(&self, code: u16) -> Option<Violation> {
         let request = self.user_requests.0.first()?;
         let (key, is_unexpected) = match request {
@@ -197,8 +197,8 @@ impl Monitor {
     }
 }
 
-/// Whether the fields that users set are equal in two objects.
-fn is_same(one: &CapacityObject, other: &CapacityObject) -> bool {
+/// Whether two CSIStorageCapacity objects are equal in the fields that users set.
+fn has_equal_user_fields(one: &CapacityObject, other: &CapacityObject) -> bool {
     one.has_same_values(other) && (&one.class, &one.topology) == (&other.class, &other.topology)
 }
 

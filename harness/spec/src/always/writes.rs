@@ -55,14 +55,14 @@ impl Monitor {
             _ => false,
         };
         if !is_running {
-            // No running publisher could correct the object, so its state is accepted. Whether the write was allowed is checked above.
+            // No running publisher could correct the object, so its state is accepted. Whether the write is allowed was already checked.
             self.accept(key.clone(), object.clone());
         }
         self.apply(Change::Object(key, object));
         violations
     }
 
-    /// Checks that a publisher does not recreate an object that it has deleted itself.
+    /// Checks that a publisher does not recreate a CSIStorageCapacity object after deleting it.
     fn check_flapping(
         &mut self,
         by: &Actor,
@@ -74,11 +74,11 @@ impl Monitor {
             return;
         };
         match (self.world.objects.get(key), object) {
-            // A deletion that violates another rule is already reported, so it is not recorded here.
+            // A deletion that violates another rule is already reported, so the monitor does not record the deletion.
             (Some(existing), None) if wrong.is_empty() => {
                 self.deleted_objects.record_deletion(instance, existing);
             }
-            (None, Some(object)) if self.deleted_objects.created(instance, object) => {
+            (None, Some(object)) if self.deleted_objects.record_creation(instance, object) => {
                 wrong.push((rules::FLAPPING, object.values_text()));
             }
             _ => {}
@@ -130,7 +130,7 @@ impl Monitor {
         }
     }
 
-    /// Checks an object that a publisher creates or updates.
+    /// Checks a CSIStorageCapacity object that a publisher creates or updates.
     fn check_write(
         &self,
         instance: &Instance,
@@ -202,7 +202,7 @@ impl Monitor {
         })
     }
 
-    /// Checks that the values of an object are not negative and not larger than those that the driver has returned.
+    /// Checks that the capacity values of an object are not negative and not larger than those that the driver has returned.
     fn check_values(
         &self,
         instance: &Instance,
@@ -278,7 +278,7 @@ impl Monitor {
     }
 }
 
-/// Whether the values of an object are not larger than those of a response.
+/// Whether the capacity values of an object are not larger than those of a GetCapacity response.
 fn is_within(object: &CapacityObject, reported: Option<&ReportedCapacity>) -> bool {
     let within = |quantity: Option<Quantity>, reported: Option<i64>| {
         quantity.is_none_or(|quantity| bytes(quantity) <= reported.map_or(0, i128::from))

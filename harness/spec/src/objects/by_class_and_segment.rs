@@ -6,7 +6,7 @@ use capacity_types::Segment;
 
 use crate::world::{CapacityObject, Instance, Publisher, World};
 
-/// Values by StorageClass and segment.
+/// Values of type `T` by StorageClass and segment.
 pub(crate) struct ByClassAndSegment<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
 
 impl<'c, T: Default> ByClassAndSegment<'c, T> {
@@ -25,7 +25,7 @@ impl<'c, T: Default> ByClassAndSegment<'c, T> {
 }
 
 impl<'w> ByClassAndSegment<'w, Option<&'w CapacityObject>> {
-    /// The objects of a publisher by StorageClass and segment. If there are duplicates, the first object.
+    /// The objects of a publisher by StorageClass and segment. Of objects with equal class and segment, only the first one.
     pub(crate) fn of(world: &'w World, instance: &Instance, publisher: &Publisher) -> Self {
         let mut objects = Self::new();
         for (key, object) in &world.objects {

@@ -19,9 +19,9 @@ pub enum DesiredState {
     Stale(ReportedCapacity),
     /// Several outcomes are allowed: an object with one of the `values`, an object without values, or no object.
     Optional {
-        /// The allowed values.
+        /// The capacity values that the object may have.
         values: BTreeSet<ReportedCapacity>,
-        /// Whether an existing object may also retain its values.
+        /// Whether an existing object may retain its current values, even if `values` lacks them.
         as_before: bool,
         /// Why several outcomes are allowed.
         unspecified: Unspecified,
@@ -159,7 +159,7 @@ impl<'w> DesiredObjects<'w> {
             None => return unknown(BTreeSet::new(), true),
             Some(CapacityResponse::Error { before }) => {
                 let valid = before.iter().filter(|values| values.is_valid());
-                // The existing object may have been written while the server dropped the maximum.
+                // The existing object may have been written while the API server dropped `maximumVolumeSize`.
                 let stored =
                     |values: &ReportedCapacity| [values.as_stored(false), values.as_stored(has_maximum)];
                 return unknown(valid.flat_map(stored).collect(), may_retain);
@@ -180,7 +180,7 @@ impl<'w> DesiredObjects<'w> {
         }
     }
 
-    /// Why the object need not have exactly these values, which GetCapacity returned. `None` if it must.
+    /// Why the object need not have exactly these values, which GetCapacity returned. `None` if the object must have them.
     fn unspecified_choice(
         &self,
         class: &StorageClass,

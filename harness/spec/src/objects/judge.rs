@@ -47,7 +47,7 @@ pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec
     violations
 }
 
-/// Compares the objects of one publisher.
+/// Compares the existing objects of one publisher with the required ones.
 struct Judge<'w> {
     world: &'w World,
     /// All objects before the actions of publishers.
@@ -96,7 +96,11 @@ impl<'w> Judge<'w> {
             violations.extend(self.check_owner(key, object, state.as_ref()));
             match segment.filter(|_| state.is_some()) {
                 Some(segment) => found.entry(&object.class, segment).push((key, object)),
-                None => violations.push(on_object(rules::OBSOLETE, key, format!("class {}", object.class))),
+                None => violations.push(object_violation(
+                    rules::OBSOLETE,
+                    key,
+                    format!("class {}", object.class),
+                )),
             }
         }
         for desired in self.desired.all() {
@@ -218,16 +222,16 @@ impl<'w> Judge<'w> {
             .iter()
             .map(|it| format!("{} {}", it.kind, it.name))
             .collect();
-        wrong.then(|| on_object(rules::WRONG_OWNER, key, format!("owners: {}", names.join(", "))))
+        wrong.then(|| object_violation(rules::WRONG_OWNER, key, format!("owners: {}", names.join(", "))))
     }
 }
 
-/// Whether all allowed values are zero.
+/// Whether all allowed capacity values are zero.
 fn are_all_zero(values: &BTreeSet<ReportedCapacity>) -> bool {
     values.iter().all(|values| values.available == 0)
 }
 
-/// The rule that wrong values violate if several outcomes are allowed.
+/// The rule that an object with wrong capacity values violates, if the KEP allows several outcomes.
 fn rule_of(unspecified: Unspecified, values: &BTreeSet<ReportedCapacity>) -> &'static Rule {
     match unspecified {
         Unspecified::RetainOrDelete => rules::UNKNOWN_CAPACITY,
@@ -240,13 +244,13 @@ fn format_allowed(state: &DesiredState) -> String {
     match state {
         DesiredState::Present(values) => format!("the driver reports {values}"),
         DesiredState::Stale(values) => {
-            format!("the driver reports {values}; the previous value is allowed too")
+            format!("the driver reports {values}; the object may keep its old capacity")
         }
         DesiredState::Optional {
             values, as_before, ..
         } => {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-            let before = if *as_before { ", or the previous value" } else { "" };
+            let before = if *as_before { ", or the old capacity" } else { "" };
             format!("allowed: no object, or {}{before}", values.join(" or "))
         }
     }
@@ -262,16 +266,16 @@ fn check_disabled(
 ) {
     for (key, object) in before {
         if stored.get(*key) != Some(*object) && !lost_all_owners(world, object) {
-            let detail = "it was changed or removed".to_owned();
-            violations.push(on_object(rules::PUBLISHED_WHILE_DISABLED, key, detail));
+            let detail = "the disabled publisher changed or removed the object".to_owned();
+            violations.push(object_violation(rules::PUBLISHED_WHILE_DISABLED, key, detail));
         }
     }
     for (key, _) in now {
         if !all.contains_key(*key) {
-            violations.push(on_object(
+            violations.push(object_violation(
                 rules::PUBLISHED_WHILE_DISABLED,
                 key,
-                "it was created".to_owned(),
+                "the disabled publisher created the object".to_owned(),
             ));
         }
     }
@@ -290,11 +294,11 @@ fn check_unmanaged(
         match required_cleanup(world, key, object) {
             Cleanup::Retained if current != Some(*object) => {
                 let what = if current.is_some() { "changed" } else { "removed" };
-                let detail = format!("it was {what}, and belongs to no running publisher");
-                violations.push(on_object(rules::FOREIGN_OBJECT_CHANGED, key, detail));
+                let detail = format!("the object was {what}, and belongs to no running publisher");
+                violations.push(object_violation(rules::FOREIGN_OBJECT_CHANGED, key, detail));
             }
             Cleanup::MustBeDeleted(rule) if current.is_some() => {
-                violations.push(on_object(rule, key, "it still exists".to_owned()));
+                violations.push(object_violation(rule, key, "the object still exists".to_owned()));
             }
             _ => {}
         }
@@ -302,15 +306,15 @@ fn check_unmanaged(
     for (key, object) in now {
         if !all.contains_key(*key) {
             let detail = format!(
-                "it was created with labels of no running publisher: {}",
+                "the object was created with labels of no running publisher: {}",
                 map_text(&object.labels)
             );
-            violations.push(on_object(rules::WRONG_LABELS, key, detail));
+            violations.push(object_violation(rules::WRONG_LABELS, key, detail));
         }
     }
 }
 
-fn on_object(rule: &'static Rule, key: &NamespacedName, detail: String) -> Violation {
+fn object_violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Violation {
     Violation {
         rule,
         subject: Subject::Object(key.clone()),

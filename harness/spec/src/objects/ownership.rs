@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
 
-/// An object with its namespace and name.
+/// A CSIStorageCapacity object with its namespace and name.
 pub(super) type KeyedObject<'s> = (&'s NamespacedName, &'s CapacityObject);
 
 /// The running publishers, indexed by the labels or owners that identify their objects.

@@ -31,7 +31,7 @@ pub fn settled(world: &World) -> Objects {
             continue;
         };
         let own = own.get(&Some(instance)).cloned().unwrap_or_default();
-        Publishing {
+        PublisherActions {
             desired: DesiredObjects::of(world, instance, publisher),
             instance,
             publisher,
@@ -44,7 +44,7 @@ pub fn settled(world: &World) -> Objects {
 }
 
 /// The inputs and results of one publisher's actions.
-struct Publishing<'w> {
+struct PublisherActions<'w> {
     desired: DesiredObjects<'w>,
     instance: &'w Instance,
     publisher: &'w Publisher,
@@ -53,7 +53,7 @@ struct Publishing<'w> {
     before: &'w Objects,
 }
 
-impl Publishing<'_> {
+impl PublisherActions<'_> {
     fn publish(&self, own: &[KeyedObject<'_>], objects: &mut Objects) {
         let retained = self.retained(own, objects);
         for desired in self.desired.all() {
@@ -79,7 +79,7 @@ impl Publishing<'_> {
         }
     }
 
-    /// Retains one of the publisher's objects for each desired class and segment, and removes the others.
+    /// Retains one of the publisher's objects for each desired class and segment, and removes the publisher's other objects.
     fn retained<'s>(
         &self,
         own: &[KeyedObject<'s>],
@@ -115,7 +115,7 @@ impl Publishing<'_> {
     }
 }
 
-/// The outcome for a class and segment that was chosen from the allowed outcomes.
+/// The outcome for the object of a class and segment, chosen from the allowed outcomes.
 enum ChosenState {
     None,
     Values(ReportedCapacity),

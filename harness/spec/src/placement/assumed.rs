@@ -6,7 +6,7 @@
 use super::volumes;
 use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 
-/// Maximum number of volumes for which both alternatives, assumed or free, are tried.
+/// Maximum number of volumes for which both alternatives, assumed and free, are evaluated.
 const VOLUMES_MAX: usize = 4;
 
 /// The possible states of the cluster in which the scheduler has assumed matching volumes for PVCs of other pending pods. For each volume,
@@ -29,7 +29,7 @@ pub(crate) fn assumed_worlds<'w>(
         let claim_refs: Vec<ClaimRef> = own
             .into_iter()
             .chain(others.into_iter().take(1))
-            .map(reference)
+            .map(claim_ref)
             .collect();
         (!claim_refs.is_empty()).then_some((name, claim_refs))
     });
@@ -75,7 +75,7 @@ fn claim_names(pod: &Pod) -> impl Iterator<Item = &String> {
     })
 }
 
-fn reference((key, claim): &(NamespacedName, &Claim)) -> ClaimRef {
+fn claim_ref((key, claim): &(NamespacedName, &Claim)) -> ClaimRef {
     ClaimRef {
         claim: key.clone(),
         uid: claim.uid.clone(),

@@ -7,7 +7,7 @@ use crate::world::{Claim, NamespacedName, Pod, PodVolume, VolumeBindingMode, Wor
 /// A PVC and its name.
 pub(super) type NamedClaim<'w> = (&'w str, &'w Claim);
 
-/// The PVCs of a pod that can be scheduled.
+/// The PVCs of a pod, if none of them rules out every node.
 pub(super) struct Claims<'w> {
     /// Bound PVCs.
     pub(super) bound: Vec<NamedClaim<'w>>,

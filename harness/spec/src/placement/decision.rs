@@ -135,7 +135,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     /// The possible scores of a node: the score by capacity, plus points from extenders.
     fn scores(&self, name: &str, candidate: &Candidate<'_>) -> BTreeSet<i64> {
         let world = self.indexed.world;
-        let points: i64 = world.extenders.iter().map(|it| it.points(name)).sum();
+        let points: i64 = world.extenders.iter().map(|it| it.extender_points(name)).sum();
         let own = candidate.scores(self.scoring, &self.shape, world.scheduler.kep_text);
         own.into_iter().map(|score| score + points).collect()
     }

@@ -19,7 +19,7 @@ pub struct IndexedWorld<'w> {
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
     /// Volumes by the PVC in their `claimRef`, sorted by name.
     reserved: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
-    /// PVCs whose volumes pods use, by node. Empty if no node has a volume limit.
+    /// PVCs in use by pods, by node and driver. Empty if no node has a volume limit.
     used: BTreeMap<&'w str, ClaimsByDriver<'w>>,
 }
 
@@ -92,7 +92,7 @@ impl<'w> IndexedWorld<'w> {
             .copied()
     }
 
-    /// The PVCs of a driver whose volumes are used on a node.
+    /// The PVCs whose volumes of one driver are used on a node.
     pub(super) fn used(&self, node: &str, driver: &str) -> Option<&BTreeSet<&'w str>> {
         self.used.get(node)?.get(driver)
     }
@@ -133,7 +133,7 @@ fn driver_of<'w>(world: &'w World, claim: &Claim) -> Option<&'w str> {
         .map(|class| class.provisioner.as_str())
 }
 
-/// The PVCs whose volumes pods use, by node. Empty if no node has a volume limit.
+/// The PVCs in use by pods, by node and driver. Empty if no node has a volume limit.
 fn used(world: &World) -> BTreeMap<&str, ClaimsByDriver<'_>> {
     let mut used: BTreeMap<&str, ClaimsByDriver<'_>> = BTreeMap::new();
     let mut registrations = world.csi_nodes.values().flat_map(|node| node.drivers.values());

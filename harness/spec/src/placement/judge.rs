@@ -40,7 +40,9 @@ pub fn pending_violations(world: &World) -> Vec<Violation> {
     waiting
         .flat_map(|(key, pod)| {
             let wrong = indexed.judge(key, &Outcome::Unschedulable);
-            wrong.into_iter().chain(indexed.unexplained(key, pod))
+            wrong
+                .into_iter()
+                .chain(indexed.condition_message_violation(key, pod))
         })
         .collect()
 }
@@ -102,7 +104,7 @@ impl IndexedWorld<'_> {
     }
 
     /// The violation if the message of an unschedulable pod's condition does not mention nodes.
-    fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
+    fn condition_message_violation(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
         let text = pod
             .unschedulable_message
             .as_ref()
@@ -115,7 +117,7 @@ impl IndexedWorld<'_> {
         })
     }
 
-    /// Whether nodes have scores, from capacity scoring or from extenders.
+    /// Whether feasible nodes have scores, from capacity scoring or from extenders.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
         self.world.scheduler.scoring_mode() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())

@@ -16,18 +16,18 @@ pub(super) struct Candidate<'w> {
     /// Statically bound PVCs by StorageClass: sum of the requested bytes, sum of the bytes of the PersistentVolumes.
     volumes: BTreeMap<&'w str, (i128, i128)>,
     /// PVCs that would be provisioned, by StorageClass.
-    claims: BTreeMap<&'w str, Dynamic>,
+    claims: BTreeMap<&'w str, DynamicClaims>,
 }
 
 /// The PVCs of one StorageClass that would be provisioned.
 #[derive(Default)]
-struct Dynamic {
+struct DynamicClaims {
     requested: i128,
     /// For each PVC, the capacities that the scheduler may score.
     capacities: Vec<BTreeSet<ScoredCapacity>>,
 }
 
-/// The value of an object that is scored.
+/// The value of a CSIStorageCapacity object that the scheduler scores.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ScoredCapacity {
     /// The capacity in bytes.
@@ -58,8 +58,9 @@ impl<'w> Candidate<'w> {
         let classes: Vec<BTreeSet<Option<i64>>> = match scoring {
             Scoring::Off => Vec::new(),
             Scoring::Volumes | Scoring::Capacity if !self.volumes.is_empty() => {
-                let of_class =
-                    |(requested, capacity): &(i128, i128)| Some(shape.score(percent(*requested, *capacity)));
+                let of_class = |(requested, capacity): &(i128, i128)| {
+                    Some(shape.score(utilization_percent(*requested, *capacity)))
+                };
                 self.volumes
                     .values()
                     .map(|it| BTreeSet::from([of_class(it)]))
@@ -72,7 +73,7 @@ impl<'w> Candidate<'w> {
                 .map(|it| it.scores(shape, is_kep_text))
                 .collect(),
         };
-        averages(&classes)
+        rounded_means(&classes)
     }
 }
 
@@ -89,10 +90,12 @@ fn scored_capacities(object: &CapacityObject) -> Vec<ScoredCapacity> {
     }
 }
 
-impl Dynamic {
+impl DynamicClaims {
     fn scores(&self, shape: &Shape, is_kep_text: bool) -> BTreeSet<Option<i64>> {
         let score = |counted: ScoredCapacity| match counted {
-            ScoredCapacity::Bytes(capacity) => Some(shape.score(percent(self.requested, capacity))),
+            ScoredCapacity::Bytes(capacity) => {
+                Some(shape.score(utilization_percent(self.requested, capacity)))
+            }
             ScoredCapacity::Unknown => None,
         };
         if !is_kep_text {
@@ -116,15 +119,15 @@ impl Dynamic {
     }
 }
 
-/// Utilization in whole percent. With zero capacity, 100.
-fn percent(requested: i128, capacity: i128) -> i64 {
+/// Requested size divided by capacity, in whole percent; 100 if the capacity is zero.
+fn utilization_percent(requested: i128, capacity: i128) -> i64 {
     let percent = (requested * 100).checked_div(capacity.max(0)).unwrap_or(100);
-    // Shapes end at 100 percent.
+    // The points of a score function end at 100 percent utilization.
     i64::try_from(percent).unwrap_or(100)
 }
 
 /// The rounded means over the classes that are scored, for every combination of their scores; 0 if no class is scored.
-fn averages(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
+fn rounded_means(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
     let mut sums: BTreeSet<(i64, i64)> = BTreeSet::from([(0, 0)]);
     for scores in classes {
         let added = sums.iter().flat_map(|(sum, count)| {

@@ -5,7 +5,7 @@ use crate::world::{Scheduler, Scoring, ShapePoint};
 /// Factor between scores in a shape (0 to 10) and scores of nodes (0 to 100).
 const SCALE: i64 = 10;
 
-/// The points of a shape, sorted by utilization; at least one.
+/// The points of a score function, sorted by utilization; at least one.
 pub(super) struct Shape {
     points: Vec<ShapePoint>,
 }
@@ -58,7 +58,7 @@ mod tests {
         }
     }
 
-    /// Values computed by kube-scheduler, from 5 below the first point to 5 above the last.
+    /// Expects scores that kube-scheduler computed, from 5 percent below the first shape point to 5 percent above the last.
     #[test]
     fn scores_between_points_are_linear_and_truncated() {
         for (points, expected) in [

@@ -50,7 +50,7 @@ impl<'w> ProvisionableClaim<'w> {
     }
 
     /// The selected node, if it determines the topology of the volume.
-    fn node(&self) -> Option<&'w str> {
+    fn determining_node(&self) -> Option<&'w str> {
         let node = self.claim.selected_node.as_deref();
         node.filter(|_| self.class.binding == VolumeBindingMode::WaitForFirstConsumer)
     }
@@ -59,7 +59,7 @@ impl<'w> ProvisionableClaim<'w> {
     /// a distributed provisioner accepts the PVC only if GetCapacity returns enough capacity.
     fn segments(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
-        let nodes = match self.node() {
+        let nodes = match self.determining_node() {
             Some(node) => vec![node],
             None => self.world.csi_nodes.keys().map(String::as_str).collect(),
         };
@@ -78,8 +78,10 @@ impl<'w> ProvisionableClaim<'w> {
                 .selected_node
                 .as_deref()
                 .is_some_and(|selected| selected != name);
-            let accepts =
-                || !is_owned_by_other_node && (self.node().is_some() || self.reports_enough(&segment));
+            let accepts = || {
+                !is_owned_by_other_node
+                    && (self.determining_node().is_some() || self.reports_enough(&segment))
+            };
             let is_provisioned = self.is_allowed(&segment)
                 && (has_provisioner(None) || has_provisioner(Some(name)) && accepts());
             is_provisioned.then_some(segment)
@@ -125,7 +127,7 @@ impl<'w> ProvisionableClaim<'w> {
     }
 
     fn retained_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
-        let node = self.node()?;
+        let node = self.determining_node()?;
         let registration = self.world.registration(&self.class.provisioner, node)?;
         // Without topology, a new selected node would not change where the volume is created, so the annotation may remain.
         let is_retained = ledger.retains_node(self.claim) && !registration.topology_keys.is_empty();

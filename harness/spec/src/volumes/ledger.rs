@@ -20,7 +20,7 @@ pub struct CreateVolumeCall {
     pub is_clone: bool,
     /// The first preferred topology. Empty: the request has no accessibility requirements.
     pub preferred_segment: Segment,
-    /// Whether the accessibility requirements allow other segments.
+    /// Whether the accessibility requirements allow segments other than the preferred one.
     pub allows_other_segments: bool,
     /// The result of the call.
     pub result: CreateVolumeResult,
@@ -69,7 +69,7 @@ pub(super) struct ExistingVolume {
 
 /// For one volume name: the existing volume and the last CreateVolume call.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct VolumeEntry {
     pub(super) volume: Option<ExistingVolume>,
     /// The last call. `None` after a restart of the provisioner or a change of the PVC's selected node.
     pub(super) last: Option<CreateVolumeCall>,
@@ -78,7 +78,7 @@ pub(super) struct Entry {
 /// CreateVolume calls and existing volumes.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, VolumeEntry>,
     /// UIDs of PVCs whose selected node was removed since the last quiescence. The scheduler may select the same node again.
     deselected: BTreeSet<String>,
 }
@@ -149,18 +149,18 @@ impl Ledger {
         is_unknown.then_some(last)
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has_volume(&self, name: &str) -> bool {
         self.entries.get(name).is_some_and(|entry| entry.volume.is_some())
     }
 
-    /// Called at quiescence, when each PVC without selected node had time to get another one.
+    /// Called at quiescence, when the scheduler had time to select a node for each PVC without one.
     pub(crate) fn on_quiescence(&mut self) {
         self.deselected.clear();
     }
 
     /// Whether the selected node of a PVC was not removed although CreateVolume returned RESOURCE_EXHAUSTED.
     pub(super) fn retains_node(&self, claim: &Claim) -> bool {
-        let is_exhausted = |entry: &Entry| {
+        let is_exhausted = |entry: &VolumeEntry| {
             let last = entry.last.as_ref();
             last.is_some_and(|last| last.result == CreateVolumeResult::Exhausted)
         };
@@ -169,7 +169,7 @@ impl Ledger {
 
     /// Whether the driver returned RESOURCE_EXHAUSTED for an existing volume of the PVC.
     pub(super) fn is_reported_exhausted(&self, claim: &Claim) -> bool {
-        let is_reported_exhausted = |entry: &Entry| {
+        let is_reported_exhausted = |entry: &VolumeEntry| {
             entry
                 .volume
                 .as_ref()
@@ -178,12 +178,12 @@ impl Ledger {
         self.of_claim(claim).any(is_reported_exhausted)
     }
 
-    fn of_claim(&self, claim: &Claim) -> impl Iterator<Item = &Entry> {
+    fn of_claim(&self, claim: &Claim) -> impl Iterator<Item = &VolumeEntry> {
         let own = self.entries.iter().filter(|(name, _)| is_volume_of(name, claim));
         own.map(|(_, entry)| entry)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &VolumeEntry)> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 }

@@ -22,7 +22,7 @@ use crate::world::{Claim, Parameters};
 
 /// The current storage of a driver.
 pub trait Backend {
-    /// Whether the driver executes calls; false while it is stopped or returns errors.
+    /// Whether the driver executes calls; false while the driver is stopped or returns errors.
     fn is_up(&self) -> bool;
 
     /// Whether a volume of this size with these parameters, block or mounted, can be created in a segment.

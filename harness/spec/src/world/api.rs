@@ -10,7 +10,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release that is used if nothing else is configured.
+    /// The release of API server and scheduler, unless another release is configured.
     pub const DEFAULT: Release = Release { minor: 36 };
 
     /// The release 1.`minor`.
@@ -62,7 +62,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// Whether the server stores `storageCapacity` of a new CSIDriver. With the gate off, it drops the field.
+    /// Whether the server stores `storageCapacity` of a new CSIDriver. With the gate off, the server drops the field.
     pub fn stores_storage_capacity(self) -> bool {
         self.release.is_capacity_gate_on(self.gate)
     }

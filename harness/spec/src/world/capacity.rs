@@ -1,6 +1,6 @@
 //! CSIStorageCapacity objects, with the fields that rules use.
 
-use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, Segment};
+use capacity_types::{ByteConversion, Labels, NodeTopology, Quantity, Segment};
 use serde::{Deserialize, Deserializer, de};
 
 use super::capacity_response::ReportedCapacity;
@@ -87,7 +87,7 @@ impl CapacityObject {
 
 /// A quantity in bytes, with fractions rounded away from zero.
 pub(crate) fn bytes(quantity: Quantity) -> i128 {
-    quantity.bytes(Arithmetic::Exact)
+    quantity.bytes(ByteConversion::Exact)
 }
 
 impl CapacityObject {

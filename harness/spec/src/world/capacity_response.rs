@@ -41,7 +41,7 @@ pub struct ReportedCapacity {
 }
 
 impl ReportedCapacity {
-    /// Values with this `available_capacity` and without a maximum.
+    /// GetCapacity values with this `available_capacity` and without a maximum.
     pub const fn available(available: i64) -> Self {
         ReportedCapacity {
             available,
@@ -113,7 +113,7 @@ impl Driver {
         responses.chain([&self.default_response]).all(is_valid)
     }
 
-    /// Drops the responses that were returned before errors.
+    /// Drops the earlier GetCapacity responses that are stored with errors.
     pub(crate) fn drop_earlier_responses(&mut self) {
         let responses = self.responses.values_mut().flat_map(BTreeMap::values_mut);
         for response in responses.chain([&mut self.default_response]) {

@@ -19,7 +19,7 @@ use super::pod::{Pod, PodJson};
 use super::programs::{Cleaner, Extender, Instance, Publisher, Reservations, Scheduler};
 use super::volume::{Volume, VolumeJson};
 
-/// A change of the cluster state. In variants with a name and an option, `None` means that the object was deleted.
+/// A change of the cluster state. In variants with a name and an `Option`, `None` means that the object was deleted.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// The release or feature gate of the API server changes.
@@ -168,16 +168,16 @@ impl World {
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Api(it) => self.api = it,
-            Change::Node(name, it) => put(&mut self.nodes, name, it),
-            Change::CsiNode(name, it) => put(&mut self.csi_nodes, name, it),
-            Change::CsiDriver(name, it) => put(&mut self.csi_drivers, name, it),
-            Change::Class(name, it) => put(&mut self.classes, name, it),
-            Change::Object(key, it) => put(&mut self.objects, key, it),
-            Change::Claim(key, it) => put(&mut self.claims, key, it),
-            Change::Volume(name, it) => put(&mut self.volumes, name, it),
-            Change::Pod(key, it) => put(&mut self.pods, key, it),
+            Change::Node(name, it) => insert_or_remove(&mut self.nodes, name, it),
+            Change::CsiNode(name, it) => insert_or_remove(&mut self.csi_nodes, name, it),
+            Change::CsiDriver(name, it) => insert_or_remove(&mut self.csi_drivers, name, it),
+            Change::Class(name, it) => insert_or_remove(&mut self.classes, name, it),
+            Change::Object(key, it) => insert_or_remove(&mut self.objects, key, it),
+            Change::Claim(key, it) => insert_or_remove(&mut self.claims, key, it),
+            Change::Volume(name, it) => insert_or_remove(&mut self.volumes, name, it),
+            Change::Pod(key, it) => insert_or_remove(&mut self.pods, key, it),
             Change::OwnerDeleted(uid) => drop(self.deleted_owners.insert(uid)),
-            Change::Driver(name, it) => put(&mut self.drivers, name, it),
+            Change::Driver(name, it) => insert_or_remove(&mut self.drivers, name, it),
             Change::CapacityResponse(driver, segment, parameters, response) => {
                 let driver = self.drivers.entry(driver).or_default();
                 let before = driver.response(&segment, &parameters);
@@ -185,7 +185,7 @@ impl World {
                 let responses = driver.responses.entry(parameters).or_default();
                 responses.insert(segment, response);
             }
-            Change::Publisher(instance, it) => put(&mut self.publishers, instance, it),
+            Change::Publisher(instance, it) => insert_or_remove(&mut self.publishers, instance, it),
             Change::Cleaner(it) => self.cleaner = it,
             Change::Scheduler(it) => self.scheduler = it,
             Change::Extenders(it) => self.extenders = it,
@@ -195,7 +195,7 @@ impl World {
 }
 
 impl World {
-    /// Copies all objects of one kind from another state.
+    /// Copies all objects of one kind from another cluster state.
     pub(crate) fn copy_kind(&mut self, kind: ChangeKind, from: &World) {
         match kind {
             ChangeKind::Nodes => self.nodes.clone_from(&from.nodes),
@@ -222,7 +222,7 @@ impl World {
     }
 }
 
-fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+fn insert_or_remove<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
     match value {
         Some(value) => drop(map.insert(key, value)),
         None => drop(map.remove(&key)),
@@ -230,7 +230,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 impl CapacityResponse {
-    /// The response after an `earlier` one. An error also contains the values of the earlier responses.
+    /// This GetCapacity response, received after `earlier`. An error stores the values of the earlier responses.
     fn with_earlier_values(self, earlier: &CapacityResponse) -> Self {
         let CapacityResponse::Error { mut before } = self else {
             return self;

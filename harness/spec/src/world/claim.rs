@@ -13,7 +13,7 @@ use super::selection::LabelSelectorJson;
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// Annotation that marks the binding of a PVC as complete.
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// Beta annotation with the name of the StorageClass. It takes precedence over the field.
+/// Beta annotation with the name of the StorageClass. The annotation takes precedence over `spec.storageClassName`.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The fields of a PersistentVolumeClaim that rules use.

@@ -27,10 +27,10 @@ pub struct StorageClass {
 /// `volumeBindingMode`: when a PVC is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum VolumeBindingMode {
-    /// Immediately after the creation of the PVC.
+    /// The PVC is bound immediately after its creation.
     #[default]
     Immediate,
-    /// After a node was selected for a pod that uses the PVC.
+    /// The PVC is bound after a node was selected for a pod that uses the PVC.
     WaitForFirstConsumer,
 }
 
@@ -47,18 +47,22 @@ impl StorageClass {
 
     /// Whether `allowedTopologies` allows a node with these labels.
     pub fn allows(&self, labels: &Labels) -> bool {
-        self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(|term| is_met(term, labels))
+        self.allowed_topologies.is_empty()
+            || self
+                .allowed_topologies
+                .iter()
+                .any(|term| term_matches(term, labels))
     }
 
     /// Whether a term of `allowedTopologies` has exactly these labels as keys and allows their values.
-    pub fn names(&self, labels: &Labels) -> bool {
+    pub fn has_term_with_keys(&self, labels: &Labels) -> bool {
         let mut terms = self.allowed_topologies.iter();
-        terms.any(|term| term.len() == labels.len() && is_met(term, labels))
+        terms.any(|term| term.len() == labels.len() && term_matches(term, labels))
     }
 }
 
 /// Whether labels match a term of `allowedTopologies`. A term without expressions matches no node.
-fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
+fn term_matches(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
     let mut conditions = term.iter();
     let is_met =
         |(key, values): &(String, Vec<String>)| labels.get(key).is_some_and(|own| values.contains(own));

@@ -15,7 +15,7 @@ pub struct NamespacedName {
 }
 
 impl NamespacedName {
-    /// Creates the value from namespace and name.
+    /// The key of the object `name` in `namespace`.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -36,9 +36,9 @@ impl fmt::Display for NamespacedName {
 pub struct Owner {
     /// Kind of the owner, such as `Deployment`.
     pub kind: String,
-    /// The name.
+    /// Name of the owner.
     pub name: String,
-    /// The UID.
+    /// UID of the owner.
     pub uid: String,
     /// Whether the owner is the controller of the object.
     pub controller: bool,

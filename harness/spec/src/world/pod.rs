@@ -45,14 +45,14 @@ pub struct Toleration {
     pub key: String,
     /// Operator: `Equal` or `Exists`. Empty means `Equal`.
     pub operator: String,
-    /// The value of the taint.
+    /// Value of the taint, which is compared unless the operator is `Exists`.
     pub value: String,
     /// Effect of the taint. `None`: every effect.
     pub effect: Option<Effect>,
 }
 
 impl Pod {
-    /// Whether node selector and affinity match a node with this name and these labels.
+    /// Whether the pod's node selector and affinity match a node with this name and these labels.
     pub fn selects(&self, name: &str, labels: &Labels) -> bool {
         let mut wanted = self.node_selector.iter();
         wanted.all(|(key, value)| labels.get(key) == Some(value))

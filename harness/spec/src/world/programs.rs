@@ -71,10 +71,10 @@ pub struct Publisher {
 /// For which segments a publisher creates objects (KEP-1472, "With central controller" and "Without central controller").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deployment {
-    /// For the segments of all nodes.
+    /// The publisher creates objects for the segments of all nodes.
     #[default]
     Central,
-    /// For this segment, which NodeGetInfo returns on the publisher's node.
+    /// The publisher creates objects for this segment, which NodeGetInfo returns on the publisher's node.
     Distributed(Segment),
     /// For the current segment of its node according to CSINode and Node. KEP-1472 does not define from where a distributed publisher reads
     /// its segment.
@@ -219,11 +219,11 @@ pub struct Scheduler {
 pub struct ShapePoint {
     /// Requested size divided by capacity, in percent from 0 to 100.
     pub utilization: i64,
-    /// The score at that utilization, from 0 to 10.
+    /// The score at this utilization, from 0 to 10.
     pub score: i64,
 }
 
-/// What a scheduler scores: nothing, existing volumes, or capacity as well.
+/// What a scheduler scores: nothing, only existing volumes, or existing volumes and capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
     /// No storage: scoring is off.
@@ -275,7 +275,7 @@ pub struct Extender {
 
 impl Extender {
     /// The points that the extender adds to the score of a node. Without extenders, scores are from 0 to 100.
-    pub(crate) fn points(&self, node: &str) -> i64 {
+    pub(crate) fn extender_points(&self, node: &str) -> i64 {
         let own = self
             .scores
             .get(node)

@@ -119,7 +119,7 @@ fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiesce
     ));
     let history = [gone("n1"), back, wrote(&n1, None)];
     assert_eq!(judge(world.clone(), history.clone()), []);
-    // If the cluster was quiescent in between, the deletion is a violation.
+    // If the cluster was quiescent between the driver's return and the deletion, the deletion is a violation.
     let restored = wrote(&n1, Some(object("n1", "10Gi")));
     let get_capacity = get_capacity(segment_of("n1"), Some(10 * GI));
     let [gone, back, deleted] = history;
@@ -299,7 +299,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
         Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
-    // Other clients may delete objects that they have created.
+    // Other clients may delete CSIStorageCapacity objects that they have created.
     let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
     let history = [
         made(Some(by_hand("n1", "1Gi"))),

@@ -14,7 +14,7 @@ pub(crate) const CLASS: &str = "fast";
 pub(crate) const NAMESPACE: &str = "csi";
 pub(crate) const GI: i64 = 1 << 30;
 
-/// A cluster whose nodes n1 and n2 have 10Gi and 20Gi, without CSIStorageCapacity objects.
+/// A cluster whose nodes n1 and n2 have 10Gi and 20Gi of free capacity, without CSIStorageCapacity objects.
 pub(crate) fn world() -> World {
     let mut world = World::default();
     for (name, gib) in [("n1", 10), ("n2", 20)] {

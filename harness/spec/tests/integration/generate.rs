@@ -23,9 +23,9 @@ const VALUES: [&str; 2] = ["a", "b"];
 
 /// A node: index of the zone, index of the rack, and the topology keys if the driver is registered.
 type DrawnNode = (usize, usize, Option<usize>);
-/// A StorageClass: whether the first driver is the provisioner, whether binding is Immediate, and whether it has the parameter.
+/// A StorageClass: whether the first driver is the provisioner, whether binding is Immediate, and whether the class has the parameter.
 type DrawnClass = (bool, bool, bool);
-/// An object: indexes of class, segment and publisher; capacity and maximum.
+/// A CSIStorageCapacity object: indexes of class, segment and publisher; capacity and maximum.
 type DrawnObject = (usize, usize, usize, Option<i64>, Option<i64>);
 
 /// Random values from which the state of a cluster is built.
@@ -33,7 +33,7 @@ type DrawnObject = (usize, usize, usize, Option<i64>, Option<i64>);
 pub(crate) struct Drawn {
     nodes: Vec<DrawnNode>,
     classes: Vec<DrawnClass>,
-    /// Responses by segment and parameter. `None`: an error.
+    /// GetCapacity responses by segment and parameter. `None`: an error.
     responses: Vec<Option<(i64, Option<i64>)>>,
     objects: Vec<DrawnObject>,
     pods: Vec<Vec<(usize, i64)>>,
@@ -106,7 +106,7 @@ fn segments() -> Vec<Segment> {
 }
 
 impl Drawn {
-    /// The changes that create the state. Each concerns a different object, so their order does not matter.
+    /// The changes that create the cluster state. Each change concerns a different object, so the order of changes does not matter.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         let driver = CsiDriver {
@@ -168,7 +168,7 @@ impl Drawn {
         changes
     }
 
-    /// The state of the cluster.
+    /// The generated state of the cluster.
     pub(crate) fn world(&self) -> World {
         let mut world = World::default();
         self.changes().into_iter().for_each(|change| world.apply(change));

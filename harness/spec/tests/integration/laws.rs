@@ -10,7 +10,7 @@ use capacity_spec::world::{
     Registration, StorageClass,
 };
 use capacity_spec::{Violation, World, rules};
-use capacity_types::{Arithmetic, Quantity};
+use capacity_types::{ByteConversion, Quantity};
 use proptest::prelude::*;
 
 use super::always::publishing;
@@ -60,7 +60,7 @@ fn add_other_driver(world: &mut World) {
 }
 
 fn grow(quantity: Option<Quantity>) -> Option<Quantity> {
-    quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(Arithmetic::Exact)).unwrap() + 2))
+    quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(ByteConversion::Exact)).unwrap() + 2))
 }
 
 /// Lets publishers and scheduler act correctly on the state `seen`, in which their own objects, pods and PVCs are up to date. Returns the

@@ -76,7 +76,7 @@ fn without(mut scrape: Scrape, name: &str) -> Scrape {
     scrape
 }
 
-/// Replaces the value of a metric.
+/// Replaces the value of the metric with this name.
 fn with(mut scrape: Scrape, name: &str, value: f64) -> Scrape {
     let samples = scrape.samples.iter_mut().filter(|sample| sample.name == name);
     samples.for_each(|sample| sample.value = value);

@@ -18,7 +18,7 @@ use super::build::{
 
 const NONE: [&Rule; 0] = [];
 
-/// The rules that these objects violate.
+/// The rules that the stored objects violate.
 fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
     judge(world, stored).iter().map(|it| it.rule).collect()
 }
@@ -438,7 +438,7 @@ fn objects_have_the_configured_owner_only() {
     let owned = world.objects.clone();
     world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
-    // Without a capacity value the publisher need not write the object, but it may write only the owner.
+    // Without a capacity value the publisher need not write the object, but may set the object's owner.
     set_response(
         &mut world,
         "n1",

@@ -318,7 +318,7 @@ fn release_and_feature_gate_determine_the_compared_field() {
         world.scheduler.capacity_gate = gate;
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
     }
-    // The scheduler keeps its objects while the server does not serve the resource; v1alpha1 contains no maximum.
+    // The scheduler retains CSIStorageCapacity objects while the API server does not serve them; v1alpha1 contains no maximum.
     (world.scheduler.release, world.scheduler.capacity_gate) = (Release::new(36), None);
     for (gate, fits) in [(None, false), (Some(true), true)] {
         let release = Release::new(20);
@@ -441,7 +441,7 @@ fn extenders_filter_nodes_and_add_to_scores() {
     let mut world = published();
     world.scheduler.scoring = Some(true);
     let pod = add_pod(&mut world, "app", &["1Gi"]);
-    // By capacity, n2 is the best node: 95 against 90.
+    // By capacity, n2 is the best node: score 95 against 90 of n1.
     let extender = |change: &dyn Fn(&mut Extender)| {
         let mut extender = Extender {
             name: "e".to_owned(),

@@ -146,7 +146,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
     ]
 }
 
-/// Adds an object of a publisher on a node that was removed, and a cleaner that has not deleted it.
+/// Adds an object of a publisher on a node that was removed, and a cleaner that has not deleted the object.
 fn orphan(world: &mut World, stored: &mut Objects) {
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),

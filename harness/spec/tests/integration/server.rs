@@ -67,7 +67,7 @@ fn broken(events: impl IntoIterator<Item = Event>) -> Vec<&'static Rule> {
     violations.iter().map(|it| it.rule).collect()
 }
 
-/// A cluster that contains an object of no publisher.
+/// A cluster with a CSIStorageCapacity object that belongs to no publisher.
 fn with_object() -> World {
     let mut world = published();
     world.objects.insert(key("mine"), by_hand("n1", "1Gi"));

@@ -40,10 +40,10 @@ pub(crate) const PANICKED: &str = "the extender panicked while handling this req
 /// Maximum size of a request in bytes. A filter request may contain all Node objects of a case.
 const BODY_MAX: usize = 16 << 20;
 
-/// The running extenders. Dropping the value stops them.
+/// The running scheduler extenders of a case. Dropping the value stops the extenders.
 pub(super) struct Extenders {
     settings: Vec<Value>,
-    /// Listeners, which stop on drop.
+    /// HTTP listeners of the extenders, which close on drop.
     _listening: Vec<HttpListener>,
 }
 
@@ -122,7 +122,7 @@ struct FilterOutcome {
 }
 
 impl FilterOutcome {
-    /// Marks all feasible nodes except `nodes` as infeasible, for this reason.
+    /// Marks all feasible nodes except `nodes` as infeasible, with this reason.
     fn retain_nodes(&mut self, nodes: &BTreeSet<String>, reason: &str) {
         let (feasible, others) = std::mem::take(&mut self.feasible)
             .into_iter()
@@ -233,7 +233,7 @@ impl Extender {
     async fn segment_of(&self, node: &str) -> Option<Segment> {
         let found = self.client.get(&object_ref("nodes", None, node)).await.ok()?;
         let labels = serde_json::from_value(found["metadata"]["labels"].clone()).ok()?;
-        self.segments.of_node(&labels)
+        self.segments.segment_of_node(&labels)
     }
 
     /// The ExtenderFilterResult, with the names of the feasible nodes, or with complete Node objects if the request contains them.

@@ -59,7 +59,7 @@ impl DeviceReserver {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &pod["metadata"];
         let (uid, name) = (text(&metadata["uid"]), text(&metadata["name"]));
-        // Locked during the whole call, so that concurrent requests do not reserve twice.
+        // The set stays locked during the whole call, so that concurrent requests do not reserve twice.
         let mut requested = self.requested.lock();
         if !requested.contains(&uid) {
             let reservation = fake_csi::Reservation {

@@ -55,7 +55,7 @@ impl<'a> Window<'a> {
             Observation::Call(call) if fact.seq >= since && is_meant(call) => Some((fact, call)),
             _ => None,
         });
-        // The first of the last equal responses, because the publisher may have written the object after it.
+        // Of the last equal responses, the first one, because the publisher may have written the object after that response.
         let last = calls.reduce(
             |first, later| match format_response(first.1) == format_response(later.1) {
                 true => first,
@@ -320,7 +320,7 @@ impl<'a> Window<'a> {
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
             Observation::Commit(commit) if &*commit.resource == "nodes" => {
-                let of_node = self.case.segments.of_node(&labels(&commit.object)?)?;
+                let of_node = self.case.segments.segment_of_node(&labels(&commit.object)?)?;
                 (self.case.segments.format(&of_node) == segment).then(|| commit.name.clone())
             }
             _ => None,

@@ -31,7 +31,7 @@ pub struct Link {
     pub is_violation: bool,
 }
 
-/// The causal chain of one expectation.
+/// The causal chain of one expectation: the events that had to happen so that the expectation holds.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
     /// The events in causal order.
@@ -207,7 +207,7 @@ impl<'a> Window<'a> {
 
     /// The causal chain of a `never` expectation: the only event is the rule, and its note is the fact that violated the rule.
     pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
-        let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
+        let offender = self.fact(decided_by);
         let link = Link {
             text: rule.to_owned(),
             fact: None,

@@ -19,7 +19,7 @@ use capacity_types::pod::claims_of;
 /// Maximum number of CSIStorageCapacity objects that one note of a causal chain lists.
 const CAPACITIES_MAX: usize = 6;
 
-/// Resources whose watch events make the scheduler requeue a rejected pod. Deletions of pods requeue it as well.
+/// Resources whose watch events make the scheduler requeue a rejected pod. The deletion of a pod has this effect as well.
 pub(crate) const REQUEUE_RESOURCES: [&str; 7] = [
     "csidrivers",
     "csinodes",
@@ -279,10 +279,8 @@ impl<'a> Window<'a> {
                 );
             }
         }
-        let refusal = self
-            .rejection_after_selection(pod, claims)
-            .map(|refusal| refusal.seq);
-        if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
+        let refusal = self.rejection_after_selection(pod, claims);
+        if let Some(fact) = refusal.and_then(|refusal| self.fact(refusal.seq)) {
             chain.add_proven_link(format!("pod {pod} rejected by the scheduler"), fact);
         }
     }

@@ -4,7 +4,7 @@
 use capacity_spec::world::{CapacityObject, Change};
 use capacity_types::Labels;
 use capacity_types::capacity_api::RESOURCE;
-use capacity_types::quantity::{Arithmetic, Quantity};
+use capacity_types::quantity::{ByteConversion, Quantity};
 use fake_csi::Method;
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ impl<'a> Window<'a> {
         let is_own_class = of_class["provisioner"] == self.case.driver.name.as_str()
             && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
             && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
-        let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
+        let bytes = size.parse::<Quantity>().ok()?.bytes(ByteConversion::Exact);
         // An existing PV may satisfy the PVC, whatever capacity is published.
         let is_free = |volume: &Value| {
             class_of(volume) == Some(&*class)

@@ -1,4 +1,4 @@
-//! When an expectation that does not hold fails: after its own timeout, which is extended while programs are active and by harness lag.
+//! Tests when an expectation that does not hold fails: after its own timeout, which active programs and harness lag extend.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn milliseconds_to_deadline(journal: &TestJournal) -> u128 {
     (at - Duration::from_micros(actions_done)).as_millis()
 }
 
-/// The verdict and its summary after the next deadline.
+/// The verdict of the case and its summary after the next deadline.
 fn verdict(mut journal: TestJournal) -> (Verdict, String) {
     assert_eq!(journal.next_bound(), DeadlineKind::Within);
     let verdict = journal.judge.verdict();

@@ -1,4 +1,4 @@
-//! Duplicate objects are a finding if two workers may have raced, otherwise a failure of the case.
+//! Tests that duplicate objects are a finding if two workers may have raced, otherwise a failure of the case.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The `ends` expectation: a program exits by itself, with or without the expected text.
+//! Tests the `ends` expectation: a program exits on its own, with or without the expected text.
 
 use serde_json::{Value, json};
 

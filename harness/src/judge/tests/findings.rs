@@ -1,4 +1,4 @@
-//! Facts that must not cause a finding, and repeated watches of the same objects.
+//! Tests facts that must not cause a finding, and repeated watches of one resource.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn receiving_the_same_watch_events_twice_is_a_finding() {
         journal.record(watch.clone());
         (2..8).for_each(|revision| journal.record(event(revision)));
         if again {
-            // A restarted watch may send events of the previous one again.
+            // A restarted watch may send events of the previous watch again.
             journal.record(watch.clone());
         }
         (2..8).for_each(|revision| journal.record(event(revision)));

@@ -137,7 +137,7 @@ impl TestJournal {
         self.record(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
     }
 
-    /// Appends the judge's next deadline.
+    /// Appends a fact for the next deadline of the judge.
     fn next_bound(&mut self) -> DeadlineKind {
         let (at, bound) = self.judge.next_bound().expect("pending bound");
         self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("near bound"));
@@ -146,7 +146,7 @@ impl TestJournal {
         bound.bound
     }
 
-    /// Whether a `Quiet` fact now would end the step.
+    /// Whether the step would end if a `Quiet` fact were appended now.
     fn is_done_when_quiet(&mut self) -> bool {
         if self.judge.progress() == (Progress::Running { quiet: true }) {
             self.record(json!({"fact": "quiet"}));
@@ -178,7 +178,7 @@ fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
     }
 }
 
-/// Appends the fact that decides the case. The second argument is the fact that a program exited.
+/// Appends the fact that decides the case. The second parameter is a fact about a program that exited.
 type Decide = fn(&mut TestJournal, &Value);
 
 /// One example of every negative expectation in the case format.

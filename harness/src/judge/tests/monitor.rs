@@ -1,4 +1,4 @@
-//! A single monitor: when its condition becomes true, how long it must hold, and when it fails.
+//! Tests a single monitor: when the condition of its expectation becomes true, how long it must hold, and when the expectation fails.
 
 use super::*;
 use crate::judge::Reason;
@@ -14,7 +14,7 @@ fn reason(journal: &TestJournal) -> Option<Reason> {
         })
 }
 
-/// Appends that the publisher creates an object for another class.
+/// Appends that the publisher creates a CSIStorageCapacity object for a StorageClass that the expectation does not name.
 fn create_object_of_other_class(journal: &mut TestJournal) {
     let object = json!({"metadata": {}, "storageClassName": format!("class-{}", journal.seq)});
     journal.commit("publisher", "added", "csistoragecapacities", "c", &object);

@@ -1,4 +1,4 @@
-//! Failures caused by violations of the specification: rule, rows and first event without evidence, for each kind of rule.
+//! Tests failures caused by violations of the specification: rule, rows and first event without evidence, for each kind of rule.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn start_case() -> TestJournal {
     start_case_with_actions(&[])
 }
 
-/// The case of `started`, with further actions after the creation of the pod.
+/// The case of `start_case`, with additional actions after the creation of the pod.
 fn start_case_with_actions(more: &[Value]) -> TestJournal {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
@@ -18,7 +18,7 @@ fn start_case_with_actions(more: &[Value]) -> TestJournal {
     start_case_with_settings(&json!({}), &steps)
 }
 
-/// The cluster of `started`, with other publisher settings and steps.
+/// The cluster of `start_case`, with these publisher settings and steps.
 fn start_case_with_settings(publisher: &Value, steps: &Value) -> TestJournal {
     let mut journal = start_parsed_case(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
@@ -82,7 +82,7 @@ impl TestJournal {
         self.record(json!({"fact": "process", "client": role, "role": role, "event": event}));
     }
 
-    /// Appends an action with this timeline text.
+    /// Appends an executed action with this timeline text.
     fn record_action(&mut self, text: &str) {
         self.record(json!({"fact": "action", "text": text}));
     }
@@ -114,7 +114,7 @@ impl TestJournal {
         self.create_pod_and(&[]);
     }
 
-    /// Appends the creation of the pod and its PVC, and further actions.
+    /// Appends the creation of the pod and its PVC, and these additional actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
             self.record_action(action);
@@ -151,7 +151,7 @@ impl TestJournal {
 
     fn failure(&self) -> Failure {
         let verdict = self.judge.verdict();
-        // The stored facts must result in the same verdict.
+        // A second judge must compute the same verdict from the stored facts.
         let again = verdict_of(self.judge.plan, self.judge.facts());
         assert_eq!(
             again.failure().map(|it| &it.summary),

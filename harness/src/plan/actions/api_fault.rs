@@ -56,7 +56,7 @@ pub struct FaultSpec {
     /// Compacts the event history: a watch from an earlier revision gets status 410 (Gone).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compact: bool,
-    /// Get and list requests return the current state even after later changes: `allowed`, requests with resourceVersion 0; `always`, all
+    /// Get and list requests return the state at the time of the injection: `allowed`, requests with resourceVersion 0; `always`, all
     /// requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<StaleSpec>,
@@ -78,7 +78,7 @@ pub struct ChanceSpec {
     pub seed: u64,
 }
 
-/// How long watch events are delayed.
+/// How long a fault delays watch events.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum LagSpec {
@@ -103,7 +103,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
-    let rule = rule(spec)?;
+    let rule = parse_rule(spec)?;
     let number = scope.faults.len() + 1;
     let id = spec.id.clone().unwrap_or_else(|| format!("fault {number}"));
     if !scope.faults.insert(id.clone()) {
@@ -145,7 +145,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
 }
 
 /// Parses a fault of a case into a fault rule.
-fn rule(spec: &FaultSpec) -> Result<Rule, String> {
+fn parse_rule(spec: &FaultSpec) -> Result<Rule, String> {
     let rule = Rule {
         on: request_match(spec)?,
         skip: spec.skip,
@@ -154,7 +154,7 @@ fn rule(spec: &FaultSpec) -> Result<Rule, String> {
             probability: chance.probability,
             seed: chance.seed,
         }),
-        effect: effect(spec)?,
+        effect: parse_effect(spec)?,
     };
     match (rule.is_legal(), spec.illegal) {
         (false, false) => Err(
@@ -196,7 +196,7 @@ fn client_pattern(role: Role) -> String {
     format!("{}*", role.as_str())
 }
 
-fn effect(spec: &FaultSpec) -> Result<Effect, String> {
+fn parse_effect(spec: &FaultSpec) -> Result<Effect, String> {
     let candidates = [
         spec.status.map(|code| {
             Ok(Effect::Status {
@@ -215,7 +215,7 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
         }),
         spec.end_after
             .map(|after_events| Ok(Effect::EndWatch { after_events })),
-        spec.lag.as_ref().map(lag),
+        spec.lag.as_ref().map(parse_lag),
         spec.compact.then_some(Ok(Effect::Compact { revision: None })),
         spec.stale.map(|stale| {
             Ok(Effect::Stale {
@@ -237,7 +237,7 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
     }
 }
 
-fn lag(spec: &LagSpec) -> Result<Effect, String> {
+fn parse_lag(spec: &LagSpec) -> Result<Effect, String> {
     let milliseconds = match spec {
         LagSpec::Open(true) => None,
         LagSpec::Open(false) => return Err("`lag: false` does nothing; remove it".to_owned()),

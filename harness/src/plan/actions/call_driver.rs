@@ -110,7 +110,7 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
     })
 }
 
-/// The parameters of the StorageClass, and the additional ones of the call.
+/// The parameters of the StorageClass, and the additional parameters of the call.
 fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, String>, String> {
     let mut parameters = match &spec.class {
         None => BTreeMap::new(),
@@ -125,7 +125,7 @@ fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, 
     Ok(parameters)
 }
 
-/// Rejects keys that do not apply to the method, which would otherwise be ignored silently.
+/// Rejects keys of a `callDriver` action that do not apply to the CSI method: they would otherwise be ignored silently.
 fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
     let is = |wanted| method == Some(wanted);
     let is_about_storage = is(Method::GetCapacity) || is(Method::CreateVolume);

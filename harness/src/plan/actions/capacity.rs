@@ -19,7 +19,7 @@ pub enum CapacityAction {
     Edit {
         /// storageClassName.
         class: String,
-        /// The topology segment of the object.
+        /// The topology segment of the CSIStorageCapacity object.
         segment: String,
         /// A JSON merge patch for the object.
         merge: Value,
@@ -28,7 +28,7 @@ pub enum CapacityAction {
     Delete {
         /// storageClassName.
         class: String,
-        /// The topology segment of the object.
+        /// The topology segment of the CSIStorageCapacity object.
         segment: String,
     },
 }
@@ -51,8 +51,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, action: &CapacityAction) -> Resolve
             segment,
             merge,
         } => {
-            let note =
-                format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
+            let note = format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
             (Action::Merge(target(scope, class, segment)?, merge.clone()), note)
         }
         CapacityAction::Delete { class, segment } => {

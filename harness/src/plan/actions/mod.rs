@@ -86,7 +86,7 @@ actions! {
     Discover(String) => release::resolve_discover,
     /// Mount the volumes of the scheduled pod with this name once, as the kubelet does: call NodePublishVolume, then write the result to
     /// the pod's status and an Event.
-    Mount(String) => mount,
+    Mount(String) => resolve_mount,
     /// Inject a fault into the driver, or set the response of a CSI method.
     #[serde(alias = "csi")]
     DriverFault(Box<RuleText<String, Size>>) => driver_fault::resolve,
@@ -123,16 +123,16 @@ actions! {
     /// Create an object of any kind from its manifest.
     Object(Value) => object::resolve_object,
     /// Perform an action that the API server may reject, as in `attempt: {object: …}`. Expectations define whether it must.
-    Attempt(Box<ActionSpec>) => attempt,
+    Attempt(Box<ActionSpec>) => resolve_attempt,
 }
 
-fn mount(_: &mut Scope<'_>, pod: &str) -> Resolved {
+fn resolve_mount(_: &mut Scope<'_>, pod: &str) -> Resolved {
     let note = format!("the kubelet publishes the volumes of pod {pod}");
     Ok(vec![(Action::Mount(pod.to_owned()), note)])
 }
 
-/// Resolves an `attempt` action. Does not validate its objects, because the API server may reject its request.
-fn attempt(scope: &mut Scope<'_>, inner: &ActionSpec) -> Resolved {
+/// Resolves an `attempt` action. Does not validate the objects of the inner action, because the API server may reject its request.
+fn resolve_attempt(scope: &mut Scope<'_>, inner: &ActionSpec) -> Resolved {
     let actions = match inner {
         ActionSpec::Replace(spec) => vec![object::replace(spec)],
         ActionSpec::Apply(spec) => vec![object::apply(spec)],

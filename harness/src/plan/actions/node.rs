@@ -24,7 +24,7 @@ pub enum NodeAction {
     Relabel {
         /// Name of the node.
         name: String,
-        /// Labels to set; null removes a label.
+        /// Labels to set on the Node; null removes a label.
         labels: BTreeMap<String, Option<String>>,
     },
     /// Add the driver to the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`. In distributed mode
@@ -45,13 +45,13 @@ pub struct RegisterSpec {
     pub labels: Option<LabelOrder>,
 }
 
-/// When a node gets its topology labels. The kubelet sets them first, but watches may deliver them last.
+/// When a node gets its topology labels. The kubelet sets labels first, but watches may deliver the labels last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelOrder {
-    /// Before the CSINode lists the driver.
+    /// The node gets its labels before the CSINode lists the driver.
     First,
-    /// After the CSINode lists the driver.
+    /// The node gets its labels after the CSINode lists the driver.
     Last,
 }
 
@@ -144,5 +144,5 @@ fn driver_segment(scope: &Scope<'_>, spec: &NodeSpec) -> Option<Segment> {
     if !spec.registered {
         return None;
     }
-    scope.segments.of_node(&scope.nodes[&spec.name])
+    scope.segments.segment_of_node(&scope.nodes[&spec.name])
 }

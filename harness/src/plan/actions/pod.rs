@@ -109,7 +109,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     Ok(list)
 }
 
-/// Checks that the PVC's class is defined or is missing on purpose, and that the PVC's size is valid.
+/// Checks that the StorageClass of a PVC is defined or is missing on purpose, and that the size of the PVC is valid.
 fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
     // An empty class name means a PVC without a class.
     if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
@@ -165,7 +165,7 @@ fn require_class_and_size(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     }
 }
 
-/// The `spec` of a PVC.
+/// The `spec` field of a PersistentVolumeClaim object.
 fn claim_spec(spec: &ClaimSpec) -> Value {
     let mut claim = json!({
         "accessModes": ["ReadWriteOnce"],

@@ -46,7 +46,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {
         ));
     }
     let segments = spec.segments.iter().map(|text| scope.segments.parse(text));
-    let volumes = spec.claims.iter().map(|claim| reserved(scope, claim));
+    let volumes = spec.claims.iter().map(|claim| reserved_volume(scope, claim));
     let reservation = Reservation {
         name: spec.name.clone(),
         segments: segments.collect::<Result<_, _>>()?,
@@ -71,7 +71,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, name: &str) -> Resolved {
     Ok(vec![(Action::Unreserve(name.to_owned()), note)])
 }
 
-fn reserved(scope: &Scope<'_>, spec: &ReservedClaimSpec) -> Result<ReservedVolume, String> {
+fn reserved_volume(scope: &Scope<'_>, spec: &ReservedClaimSpec) -> Result<ReservedVolume, String> {
     let parameters = scope.classes.get(&spec.class).cloned().ok_or_else(|| {
         let known = join_names(&scope.classes);
         format!("class `{}` is not defined; classes: {known}", spec.class)

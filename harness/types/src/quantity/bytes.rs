@@ -1,9 +1,9 @@
-//! Text forms of byte sizes: the canonical form of the API, and a readable form.
+//! Text forms of byte sizes: the canonical form of the Kubernetes API, and a readable form.
 
-/// Suffix of a quantity, and the factor that it stands for.
+/// Suffix of a quantity, such as `Gi`, and the factor by which the suffix multiplies.
 type Unit = (&'static str, i128);
 
-/// Binary suffixes, largest first.
+/// Binary suffixes, largest factor first.
 const BINARY: [Unit; 6] = [
     ("Ei", 1 << 60),
     ("Pi", 1 << 50),
@@ -13,7 +13,7 @@ const BINARY: [Unit; 6] = [
     ("Ki", 1 << 10),
 ];
 
-/// Binary and decimal suffixes, in the order of preference.
+/// Binary and decimal suffixes, in the order of preference for readable sizes.
 const ALL: [Unit; 12] = [
     ("Ei", 1 << 60),
     ("Pi", 1 << 50),
@@ -29,7 +29,7 @@ const ALL: [Unit; 12] = [
     ("k", 1_000),
 ];
 
-/// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: with the largest power of 1024 that divides the number.
+/// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: with the largest power of 1024 that divides `bytes`.
 /// Below 1024 Kubernetes uses decimal suffixes, so 1000 bytes are `1k`.
 pub fn format_canonical(bytes: u64) -> String {
     match bytes {
@@ -38,12 +38,12 @@ pub fn format_canonical(bytes: u64) -> String {
     }
 }
 
-/// Bytes with the first binary or decimal suffix that divides them, such as `10Gi` or `256G`: exact and readable.
+/// Formats bytes with the first binary or decimal suffix that divides them, such as `10Gi` or `256G`: exact and readable.
 pub fn format_bytes(bytes: i128) -> String {
     format_with_suffix(&ALL, bytes)
 }
 
-/// The number with the first suffix in `units` whose factor divides it without remainder.
+/// Formats the number with the first suffix in `units` whose factor divides it without remainder.
 fn format_with_suffix(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(

@@ -1,6 +1,6 @@
 //! Kubernetes resource quantities (`resource.Quantity`): parsing, exact comparison, whole bytes, and text forms of byte sizes.
 //!
-//! Does not support arithmetic, and does not preserve the original notation of a quantity: programs write byte sizes.
+//! Does not support arithmetic, and does not preserve the original notation of a quantity: programs of this project write byte sizes.
 
 mod bytes;
 
@@ -12,24 +12,24 @@ pub use self::bytes::{format_bytes, format_canonical};
 
 /// Nano-units per unit. A nano-unit is the smallest fraction in a Kubernetes quantity.
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
-/// Maximum length of a quantity text; sensible quantities have at most about thirty characters.
+/// Maximum length of a quantity text in bytes; sensible quantities have at most about thirty characters.
 const LENGTH_MAX: usize = 128;
-/// Maximum shift of the decimal point. With larger shifts the value is saturated, or below one nano-unit.
+/// Maximum shift of the decimal point by an exponent. Larger shifts saturate the value, or make it smaller than one nano-unit.
 const SHIFT_MAX: i64 = 200;
-/// Kubernetes parses a decimal with up to this number of digits into an int64 and a power of ten, and a longer one into a big decimal.
+/// Kubernetes parses a decimal with at most this number of digits into an int64 and a power of ten, and a longer one into a big decimal.
 const FAST_DIGITS_MAX: usize = 18;
 
-/// How to convert a quantity to bytes.
+/// How Kubernetes code converts a quantity to bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
+pub enum ByteConversion {
     /// The exact value, rounded away from zero.
     #[default]
     Exact,
     /// The result of `Quantity.Value()` in Kubernetes 1.36 and of int64 calculations with it, including overflows: a limit of `100E` is 0
     /// bytes, and utilisation overflows above about 81.9Pi.
     Wrapping,
-    /// The result of `Quantity.Value()` since 1.37: clamped to int64, so that `100E` and `10E` are equal. Calculations with it still
-    /// overflow.
+    /// The result of `Quantity.Value()` since 1.37: clamped to int64, so that `100E` and `10E` are equal. Calculations with the result
+    /// still overflow.
     Saturating,
 }
 
@@ -43,7 +43,7 @@ pub struct Quantity {
     wrapped: i64,
 }
 
-/// The text is not a valid quantity.
+/// The text is not a valid Kubernetes quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("quantity {text:?} is malformed: write digits with an optional suffix such as 5Gi, 1500m or 1e9")]
 pub struct QuantityError {
@@ -51,12 +51,12 @@ pub struct QuantityError {
 }
 
 impl Quantity {
-    /// The value in bytes (for storage quantities). Fractions are rounded away from zero.
-    pub fn bytes(self, arithmetic: Arithmetic) -> i128 {
+    /// The value of a storage quantity in bytes. Fractions are rounded away from zero.
+    pub fn bytes(self, arithmetic: ByteConversion) -> i128 {
         match arithmetic {
-            Arithmetic::Exact => round_to_units(self.nanos),
-            Arithmetic::Wrapping => self.wrapped.into(),
-            Arithmetic::Saturating => round_to_units(self.nanos).clamp(i64::MIN.into(), i64::MAX.into()),
+            ByteConversion::Exact => round_to_units(self.nanos),
+            ByteConversion::Wrapping => self.wrapped.into(),
+            ByteConversion::Saturating => round_to_units(self.nanos).clamp(i64::MIN.into(), i64::MAX.into()),
         }
     }
 
@@ -107,7 +107,7 @@ impl Ord for Quantity {
     }
 }
 
-/// The factor that a suffix stands for.
+/// The factor by which the suffix of a quantity multiplies.
 #[derive(Clone, Copy, PartialEq)]
 enum Multiplier {
     /// A power of ten, given by its exponent.
@@ -172,7 +172,7 @@ fn parse_decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> 
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let (whole_digits, fraction_digits) = move_point(&digits, whole.len(), exponent);
     let nanos = with_sign(negative, scale(&whole_digits, &fraction_digits, NANOS_PER_UNIT));
-    // Kubernetes counts the implied zero before the decimal point as a digit.
+    // Kubernetes counts the implied zero before a decimal point, as in `.5`, as a digit.
     let fast = whole.len().max(1) + fraction.len() <= FAST_DIGITS_MAX
         && exponent.saturating_sub(fraction.len() as i64) >= -9;
     let wrapped = if fast {
@@ -194,7 +194,7 @@ fn parse_binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Q
     Quantity { nanos, wrapped }
 }
 
-/// Splits the digits at the decimal point after moving it `exponent` digits to the right.
+/// Splits the digits at the decimal point, after moving the point `exponent` digits to the right.
 fn move_point(digits: &[u8], point: usize, exponent: i64) -> (Vec<u8>, Vec<u8>) {
     let point = point as i64 + exponent.clamp(-SHIFT_MAX, SHIFT_MAX);
     let missing_in_front = usize::try_from(-point).unwrap_or(0);
@@ -206,7 +206,7 @@ fn move_point(digits: &[u8], point: usize, exponent: i64) -> (Vec<u8>, Vec<u8>) 
     (all, fraction)
 }
 
-/// Computes `whole.fraction × factor`, rounded up and saturating.
+/// Computes the decimal `whole.fraction` times `factor`, rounded up and saturating. `whole` and `fraction` are ASCII digits.
 fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
     let whole_part = whole.iter().fold(0_i128, |sum, digit| {
         sum.saturating_mul(10).saturating_add(value_of(*digit))

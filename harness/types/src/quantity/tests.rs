@@ -8,7 +8,7 @@ fn read(text: &str) -> Quantity {
     text.parse().unwrap()
 }
 
-/// The expected values are those of `Quantity.Value()` in Kubernetes 1.36.
+/// The expected values were computed by `Quantity.Value()` in Kubernetes 1.36.
 #[test]
 fn wrapping_values_equal_those_of_kubernetes() {
     let max = i64::MAX;
@@ -48,7 +48,11 @@ fn wrapping_values_equal_those_of_kubernetes() {
         ("18446744073709551617", 1),
         ("-9223372036854775808", 0),
     ] {
-        assert_eq!(read(text).bytes(Arithmetic::Wrapping), expected.into(), "{text}");
+        assert_eq!(
+            read(text).bytes(ByteConversion::Wrapping),
+            expected.into(),
+            "{text}"
+        );
     }
 }
 
@@ -66,9 +70,9 @@ fn exact_values_do_not_overflow() {
         ("5.", 5),
         ("+7k", 7000),
     ] {
-        assert_eq!(read(text).bytes(Arithmetic::Exact), expected, "{text}");
+        assert_eq!(read(text).bytes(ByteConversion::Exact), expected, "{text}");
     }
-    assert!(read("1e90").bytes(Arithmetic::Exact) > i64::MAX.into());
+    assert!(read("1e90").bytes(ByteConversion::Exact) > i64::MAX.into());
 }
 
 #[test]
@@ -125,20 +129,20 @@ proptest! {
 
     #[test]
     fn readable_form_parses_to_the_same_value(bytes in any::<i64>()) {
-        prop_assert_eq!(read(&format_bytes(bytes.into())).bytes(Arithmetic::Exact), bytes.into());
+        prop_assert_eq!(read(&format_bytes(bytes.into())).bytes(ByteConversion::Exact), bytes.into());
     }
 
     #[test]
     fn integers_parse_to_themselves(value in any::<i64>()) {
         let quantity = read(&value.to_string());
-        prop_assert_eq!(quantity.bytes(Arithmetic::Exact), value.into());
+        prop_assert_eq!(quantity.bytes(ByteConversion::Exact), value.into());
     }
 
     #[test]
     fn exact_and_wrapping_values_agree_below_the_overflow(value in 0_i64..1 << 40, milli in 0_u16..1000, binary in any::<bool>()) {
         let text = format!("{value}.{milli:03}{}", if binary { "Ki" } else { "k" });
         let quantity = read(&text);
-        prop_assert_eq!(quantity.bytes(Arithmetic::Exact), quantity.bytes(Arithmetic::Wrapping));
+        prop_assert_eq!(quantity.bytes(ByteConversion::Exact), quantity.bytes(ByteConversion::Wrapping));
     }
 
     #[test]
@@ -146,7 +150,7 @@ proptest! {
         let quantity = read(&format!("{milli}m"));
         let exact = f64::from(milli) / 1000.0;
         let expected = if exact < 0.0 { exact.floor() } else { exact.ceil() };
-        prop_assert_eq!(quantity.bytes(Arithmetic::Exact), expected as i128);
+        prop_assert_eq!(quantity.bytes(ByteConversion::Exact), expected as i128);
     }
 
     #[test]
@@ -159,6 +163,6 @@ proptest! {
 
     #[test]
     fn arbitrary_text_does_not_panic(text in "[-+]?[0-9.]{0,40}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,20}") {
-        let _ = text.parse::<Quantity>().map(|quantity| quantity.bytes(Arithmetic::Wrapping));
+        let _ = text.parse::<Quantity>().map(|quantity| quantity.bytes(ByteConversion::Wrapping));
     }
 }

@@ -33,7 +33,7 @@ pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 /// The mutants, for registration with the command line.
 pub const MUTANTS: Mutants = Mutants { systems, observed };
 
-// A `MutantSet` has one bit per mutant, and bit 0 for the code without a mutant.
+// A `MutantSet` has one bit per mutant, and bit 0 for the unmodified code.
 const _: () = assert!(NAMES.len() < mutant::MutantSet::BITS as usize);
 
 /// The unmodified references, and a function that returns the mutants whose code a run in simulated time executed. A mutant whose code was
@@ -54,7 +54,7 @@ fn observed() -> (Systems, ExecutedMutants) {
     (systems, Box::new(named))
 }
 
-/// The references with the named mutant; `None` if there is no such mutant.
+/// The references with the named mutant active; `None` if no mutant has this name.
 fn systems(name: &str) -> Option<Systems> {
     let number = 1 + NAMES.iter().position(|known| *known == name)?;
     let (broken, _) = name.split_once('-')?;

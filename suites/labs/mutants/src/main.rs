@@ -1,4 +1,4 @@
-//! `cargo xtask` with mutants: the same command line, for commands that need them.
+//! `cargo xtask` with mutants compiled in: the same command line, for the commands that inject mutants.
 
 use std::process::ExitCode;
 

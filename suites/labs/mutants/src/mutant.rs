@@ -11,12 +11,12 @@ thread_local! {
 /// A set of mutants, one bit each.
 pub(crate) type MutantSet = u128;
 
-/// Activates a mutant on this thread; 0 for none.
+/// Activates the mutant of this number on this thread; 0 activates none.
 pub(crate) fn activate(number: usize) {
     ACTIVE.set(number);
 }
 
-/// Whether a mutant is active on this thread. Called only by mutated code, so it also records that the code was executed.
+/// Whether this mutant is active on this thread. Called only by mutated code, so a call also records that the thread executed this code.
 pub(crate) fn is_active(number: usize) -> bool {
     REACHED.set(REACHED.get() | 1 << number);
     ACTIVE.get() == number

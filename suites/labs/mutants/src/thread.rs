@@ -15,16 +15,16 @@ use crate::mutant::{self, MutantSet};
 /// Name of the threads that run references with mutants.
 const NAME: &str = "mutant";
 
-/// How a system ended; `None` if the caller stopped it.
+/// How the program under test ended; `None` if the caller stopped it.
 type SystemResult = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// Wraps `run` so that the system runs with this mutant active.
+/// Wraps `run` so that the program under test runs with this mutant active.
 pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
         if access.seed.is_some() {
-            // A simulation already runs on its own thread.
+            // A simulation already runs on its own thread, so no thread is started.
             mutant::activate(number);
             return run(access, stop);
         }
@@ -52,7 +52,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     })
 }
 
-/// Wraps a system so that the mutants whose code it executed are recorded when it ends. In simulated time, the system stays on one thread.
+/// Wraps a program so that the mutants whose code it executed are recorded when it ends. In simulated time, it stays on one thread.
 pub(crate) fn record_executed_mutants(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
@@ -64,7 +64,7 @@ pub(crate) fn record_executed_mutants(run: Arc<Run>, reached: Arc<Mutex<MutantSe
     })
 }
 
-/// Records the executed mutants on drop, however the system ends.
+/// Records the executed mutants when dropped, whether the program ended or was stopped.
 struct RecordOnDrop(Arc<Mutex<MutantSet>>);
 
 impl Drop for RecordOnDrop {
@@ -94,7 +94,7 @@ fn on_this_thread(
     }))
 }
 
-/// A system on its own thread. Dropping the value stops the system.
+/// A program under test on its own thread. Dropping the value stops the program.
 struct OwnThread {
     killer: CancellationToken,
     thread: Option<JoinHandle<()>>,
@@ -104,7 +104,7 @@ impl Drop for OwnThread {
     fn drop(&mut self) {
         self.killer.cancel();
         if let Some(thread) = self.thread.take() {
-            // The result of the join is not needed: the thread has already sent the system's result through the channel.
+            // The result of the join is not needed: the thread has already sent the program's result through the channel.
             let _ = thread.join();
         }
     }

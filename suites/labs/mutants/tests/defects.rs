@@ -14,7 +14,7 @@ use suites::harness::manifest::FailurePattern;
 use suites::harness::{RunOptions, run};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
-/// Number of concurrent clusters. Most clusters wait for a timeout; a higher number would delay all of them.
+/// Number of concurrent simulated clusters. Most clusters wait for a timeout; a higher number would delay all of them.
 const AT_ONCE: usize = 32;
 
 /// An entry of `claims` in `defects.yaml`: a defect, a case that must detect it, and a pattern for the first missing link of the causal
@@ -30,7 +30,7 @@ fn register_mutants() {
     references::register(MUTANTS);
 }
 
-/// Fails unless the case detects the defect, and the first missing link of its causal chain matches the pattern of the claim. Runs in
+/// Fails unless the case detects the defect with a first missing link that matches the pattern of the claim. Runs in
 /// simulated time, so that load on the host has no effect.
 async fn assert_detected(claim: &Claim) {
     let Claim { defect, case, words } = claim;
@@ -58,7 +58,7 @@ async fn assert_detected(claim: &Claim) {
         words.matches(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
-    // Evaluating the stored journal again gives the same verdict.
+    // Evaluating the stored journal a second time gives the same verdict.
     let Some(again) = again.failure() else {
         panic!("the verdict from the journal is a pass")
     };
@@ -210,7 +210,7 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
     };
     let exactly = unbroken("scheduler/filter/limit/exactly");
     assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
-    // The second case detects no defect, so none of its requirements counts as violated.
+    // The second case detects no defect, so none of the case's requirements counts as violated.
     let other = unbroken("scheduler/claims/kinds/without-volumes");
     let counted = report.demands.unwrap();
     assert_eq!(counted.broken, 1);
@@ -306,7 +306,7 @@ fn texts(report: &SelftestReport) -> Vec<String> {
 async fn a_claim_that_holds_is_no_problem_and_a_case_without_detection_is() {
     let claims = [("scheduler/filter/limit/exactly", "a node is chosen for pod p")];
     let report = report(&claims, &[], None).await;
-    assert_eq!(report.defects[0].word(), "caught");
+    assert_eq!(report.defects[0].status(), "caught");
     assert_eq!(report.healthy, 2);
     assert_eq!(
         texts(&report),
@@ -335,10 +335,10 @@ async fn a_claim_that_holds_is_no_problem_and_a_case_without_detection_is() {
 async fn a_missed_defect_and_a_failure_with_another_link_are_problems() {
     let claims = [("scheduler/filter/limit/exactly", "the moon is full")];
     let report = report(&claims, &["scheduler/claims/kinds"], None).await;
-    assert_eq!(report.defects[0].word(), "MISLED");
+    assert_eq!(report.defects[0].status(), "MISLED");
     let texts = texts(&report);
     assert!(
-        texts[0].ends_with("is listed for scheduler-off-by-one, but passes with it"),
+        texts[0].ends_with("is listed for defect scheduler-off-by-one, but passes with it"),
         "{texts:?}"
     );
     assert!(

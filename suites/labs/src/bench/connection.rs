@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection to an API server that streams response bodies. Does not know what requests mean.
+//! One HTTP/1.1 connection to an API server that streams response bodies. Does not know the API.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use suites::harness::system::BoxError;
 
 /// Read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
-/// Maximum number of bytes of an error response in the error message.
+/// Maximum number of bytes of an error response that an error message quotes.
 const SHOWN_BYTES: usize = 300;
 
-/// Address and credentials of a server.
+/// Address and credentials of an API server.
 pub(super) struct Target {
     /// Host and port.
     pub(super) address: String,
@@ -30,7 +30,7 @@ pub(super) struct Target {
     pub(super) tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// A request, without headers common to all requests.
+/// An HTTP request, without the headers common to all requests.
 pub(super) struct ApiRequest {
     pub(super) method: &'static str,
     pub(super) path: String,
@@ -61,7 +61,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 pub(super) struct Connection {
     target: Arc<Target>,
     requests: SendRequest<String>,
-    /// Body of the last response.
+    /// Body of the last response, which `chunk` reads.
     body: Option<Incoming>,
 }
 
@@ -70,7 +70,7 @@ impl Connection {
         let tcp = TcpStream::connect(&target.address).await?;
         tcp.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match &target.tls {
-            // Buffered, because rustls reads only a few bytes at a time.
+            // Reads are buffered, because rustls reads only a few bytes at a time.
             Some((connector, name)) => {
                 let tcp = BufReader::with_capacity(READ_BYTES, tcp);
                 Box::new(connector.connect(name.clone(), tcp).await?)
@@ -78,7 +78,7 @@ impl Connection {
             None => Box::new(tcp),
         };
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // This task drives the connection. Errors of the connection are also returned by the request in progress.
+        // This task drives the connection. `send` also returns connection errors to its caller, so the task drops them.
         tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),
@@ -109,7 +109,7 @@ impl Connection {
         Err(format!("{} {} returned {code}: {text}", request.method, request.path).into())
     }
 
-    /// Sends a request and reads the response status.
+    /// Sends a request and returns the status code of the response; `chunk` reads the body.
     pub(super) async fn send(&mut self, request: &ApiRequest) -> Result<u16, BoxError> {
         let mut builder = Request::builder()
             .method(request.method)
@@ -128,7 +128,7 @@ impl Connection {
         Ok(code)
     }
 
-    /// The next chunk of the response body; `None` at the end of the body.
+    /// The next chunk of the response body; `None` after the last chunk.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         let Some(body) = &mut self.body else {
             return Ok(None);

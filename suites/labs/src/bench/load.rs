@@ -13,38 +13,38 @@ use tokio::task::JoinSet;
 use super::connection::{ApiRequest, Connection, JSON, MERGE, Target};
 use super::objects::{Collection, Definitions, Kind};
 use super::stats::RequestStats;
-use crate::counted;
+use crate::at_least_one;
 use suites::harness::system::BoxError;
 
-/// Size of the load.
+/// Size of the load: numbers of connections, objects and requests.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Concurrent connections
-    #[arg(long, default_value_t = 16, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 16, value_parser = at_least_one::<usize>())]
     clients: usize,
     /// Objects to create, read, change and delete
-    #[arg(long, default_value_t = 20_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 20_000, value_parser = at_least_one::<usize>())]
     objects: usize,
     /// Objects per list
-    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 2_000, value_parser = at_least_one::<usize>())]
     listed: usize,
     /// Lists to read
-    #[arg(long, default_value_t = 1_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 1_000, value_parser = at_least_one::<usize>())]
     lists: usize,
     /// Watches that receive every change
-    #[arg(long, default_value_t = 100, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 100, value_parser = at_least_one::<usize>())]
     watchers: usize,
     /// Changes that all watches receive
-    #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 5_000, value_parser = at_least_one::<usize>())]
     pub(super) changes: usize,
     /// Number of objects in the first measurement of events, for comparison with --held objects
-    #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 500, value_parser = at_least_one::<usize>())]
     pub(super) few: usize,
     /// Number of objects for measuring memory use
-    #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 50_000, value_parser = at_least_one::<usize>())]
     pub(super) held: usize,
     /// Number of idle watches for measuring memory use, each on its own connection
-    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 2_000, value_parser = at_least_one::<usize>())]
     pub(super) idle_watches: usize,
     /// Number of CRDs; if not 0, the objects are custom resources of the first CRD instead of config maps
     #[arg(long, default_value_t = 0)]
@@ -56,14 +56,14 @@ pub(super) struct Load {
 
 /// Measures a server process from the outside, without API requests.
 pub(super) trait Meter: Sync {
-    /// CPU time of the server so far, if known.
+    /// CPU time that the server has used so far, if known.
     fn cpu_time(&self) -> Option<Duration>;
 
     /// Whether the server continues to run after the bench.
     fn keeps_running(&self) -> bool;
 }
 
-/// Measures a server in new namespaces and with new CRDs. On a server that continues to run, deletes namespaces and CRDs afterwards, even
+/// Runs a measurement in new namespaces and with new CRDs. On a server that keeps running, deletes namespaces and CRDs afterwards, even
 /// after an error.
 pub(super) async fn run_in_namespaces<'a, T>(
     target: &Arc<Target>,
@@ -129,7 +129,7 @@ async fn remove(
             .await?;
     }
     definitions.delete(target).await?;
-    // A new connection, because the first one may have been idle for long while many custom resources were deleted.
+    // A new connection, because the existing one may have been idle for long while many custom resources were deleted.
     let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
@@ -143,7 +143,7 @@ async fn remove(
     Ok(())
 }
 
-/// Time for a namespace controller to start on a deleted namespace.
+/// Maximum time for a namespace controller to start finalizing a deleted namespace.
 const CONTROLLER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Finalizes an empty deleted namespace if the server has no namespace controller.
@@ -157,7 +157,7 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
             body.extend_from_slice(&chunk);
         }
         let mut namespace: Value = serde_json::from_slice(&body)?;
-        // A namespace controller sets conditions, and finalizes the namespace itself.
+        // A running namespace controller sets conditions and finalizes the namespace, so the bench must not.
         if status == 404 || !namespace["status"]["conditions"].is_null() {
             return Ok(());
         }
@@ -181,17 +181,17 @@ fn clock() -> u32 {
     since.map_or(0, |since| since.subsec_nanos())
 }
 
-/// One server under load, and the collections of objects that the load uses.
+/// One API server under load, and the collections of API objects that the load uses.
 pub(super) struct Bench<'a> {
     pub(super) meter: &'a dyn Meter,
     pub(super) target: Arc<Target>,
     pub(super) load: Load,
-    /// Collection of the objects that are created.
+    /// Collection in which the phases create, change and delete API objects.
     pub(super) objects: Collection,
     listed: Collection,
 }
 
-/// Returns the n-th request of a phase.
+/// Returns the n-th request of a phase of the load.
 pub(super) type NthRequest = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
 /// The phases of the load, in order. Each phase requires the objects of the earlier phases.
@@ -276,7 +276,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sends `count` requests over all connections. Each connection sends its next request when it has received a response.
+    /// Sends `count` requests over all connections. Each connection sends its next request after the response to the previous one.
     pub(super) async fn send_requests(
         &self,
         name: String,
@@ -316,7 +316,7 @@ impl Bench<'_> {
     }
 }
 
-/// Create requests for objects with ascending numbers, starting at `from`.
+/// Returns create requests for API objects with ascending numbers, starting at `from`.
 pub(super) fn create_requests(collection: &Collection, from: usize) -> NthRequest {
     let collection = collection.clone();
     Arc::new(move |n| collection.create(from + n))

@@ -1,4 +1,4 @@
-//! Measures a server with many objects and watches: how much memory it uses, and whether a change costs the same as with few objects.
+//! Measures a server with many API objects and watches: its memory use, and whether a change costs more than with few objects.
 
 use super::connection::{ApiRequest, Connection};
 use super::load::{Bench, create_requests};
@@ -8,15 +8,15 @@ use suites::harness::system::BoxError;
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
-/// The measured rates. Also holds the idle watches, which must stay open until memory use has been measured.
+/// The measured event rates. Also holds the idle watches, which must stay open until memory use has been measured.
 pub(super) struct ManyObjects {
     pub(super) stats: Vec<RequestStats>,
-    /// One idle watch per connection, each on a single object.
+    /// One connection per idle watch; each watch is on a single API object.
     _watches: Vec<Connection>,
 }
 
 impl Bench<'_> {
-    /// Measures changes with few and with many objects on the server. Leaves all objects and idle watches in place, to measure memory use.
+    /// Measures changes with few and with many API objects. Keeps all objects and idle watches, to measure the server's memory use.
     pub(super) async fn measure_many_objects(&self) -> Result<ManyObjects, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
         let mut stats = Vec::new();

@@ -28,12 +28,12 @@ pub use scheduler::{SchedulerArgs, run as scheduler};
 /// Arguments of `bench`.
 #[derive(Args)]
 pub struct BenchArgs {
-    /// What to measure.
+    /// What to measure: API server, publisher or scheduler.
     #[command(subcommand)]
     pub what: Measurement,
 }
 
-/// The measurements.
+/// The parts that `bench` can measure.
 #[derive(Subcommand)]
 pub enum Measurement {
     /// Measure the API server over TLS, and optionally another API server for comparison
@@ -63,7 +63,7 @@ pub struct ApiserverArgs {
     load: Load,
 }
 
-/// Whether a measurement of this name exists.
+/// Whether `bench` has a measurement of this name.
 pub fn is_measurement(name: &str) -> bool {
     Measurement::has_subcommand(name)
 }
@@ -79,7 +79,7 @@ impl BenchArgs {
     }
 }
 
-/// Measures the API server, and returns the output.
+/// Measures the API server, and returns the text to print.
 pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     let (ours, other) = measure_load(args).await?;
     if args.json {
@@ -137,7 +137,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
     Ok((measured, against))
 }
 
-/// Results of all phases, for the API server of this project and for the server given by `--against`.
+/// Runs all phases of the load on the API server of this project, and on the server given by `--against`.
 async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,

@@ -8,20 +8,20 @@ use serde_json::json;
 use super::connection::{ApiRequest, Connection, JSON, Target};
 use suites::harness::system::BoxError;
 
-/// Bytes of data per object; with metadata an object has about 1 KB.
+/// Bytes of data per API object; with metadata an object has about 1 KB.
 const DATA_BYTES: usize = 700;
 /// Timeout until the resources of a CRD are served; a real server takes some seconds.
 const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
 /// Poll interval until the resources of a CRD are served.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A kind with its API path.
+/// A kind of API object, with the API path of its resource.
 #[derive(Clone)]
 pub(super) struct Kind {
     api_version: String,
     kind: String,
     plural: String,
-    /// `/api/v1` or `/apis/GROUP/VERSION`.
+    /// API path of the group and version: `/api/v1` or `/apis/GROUP/VERSION`.
     root: String,
 }
 
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// The n-th custom kind of a group.
+    /// The n-th kind of custom resource in an API group.
     fn custom(group: &str, number: usize) -> Self {
         Kind {
             api_version: format!("{group}/v1"),
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// The objects of the kind in a namespace.
+    /// The API objects of the kind in a namespace.
     pub(super) fn collection(&self, namespace: &str) -> Collection {
         let Kind {
             api_version,
@@ -62,18 +62,18 @@ impl Kind {
     }
 }
 
-/// Objects of one kind in one namespace.
+/// API objects of one kind in one namespace.
 #[derive(Clone)]
 pub(super) struct Collection {
     pub(super) path: String,
-    /// JSON of an object up to its name.
+    /// JSON of an API object before its name.
     head: String,
-    /// JSON of an object after its name.
+    /// JSON of an API object after its name.
     tail: String,
 }
 
 impl Collection {
-    /// A request that creates the object of this number.
+    /// Returns a request that creates the API object with this number in its name.
     pub(super) fn create(&self, number: usize) -> ApiRequest {
         let Collection { path, head, tail } = self;
         ApiRequest {
@@ -94,12 +94,12 @@ pub(super) struct Definitions {
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Definitions {
-    /// Describes `count` CRDs of a group, without creating them.
+    /// Describes `count` CRDs of an API group, without creating them.
     pub(super) fn new(group: String, count: usize) -> Self {
         Definitions { group, count }
     }
 
-    /// The kinds of the CRDs.
+    /// The kinds of custom resources that the CRDs define.
     pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
         (0..self.count).map(|number| Kind::custom(&self.group, number))
     }
@@ -124,7 +124,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Deletes the CRDs together with their objects.
+    /// Deletes the CRDs together with their custom resources.
     pub(super) async fn delete(&self, target: &Arc<Target>) -> Result<(), BoxError> {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {

@@ -1,4 +1,4 @@
-//! `bench publisher`: CPU time of the publisher, by number of objects.
+//! `bench publisher`: CPU time of the publisher, by number of capacity objects.
 //!
 //! API server, driver and publisher run in this process on separate threads; the CPU time of the publisher's threads is measured. Gives no
 //! verdict.
@@ -23,7 +23,7 @@ use suites::harness::temporary::{OF_CASE, Temporary};
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use crate::counted;
+use crate::at_least_one;
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
@@ -35,10 +35,10 @@ const THREADS: &str = "publisher";
 #[derive(Args)]
 pub struct PublisherArgs {
     /// Numbers of objects to publish, with half as many nodes each
-    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = counted::<u64>())]
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = at_least_one::<u64>())]
     objects: Vec<u64>,
     /// Nodes to change, one after the other
-    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = counted::<u64>())]
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = at_least_one::<u64>())]
     changes: u64,
     /// Print the results as JSON
     #[arg(long)]
@@ -48,31 +48,31 @@ pub struct PublisherArgs {
     pub(super) as_built: bool,
 }
 
-/// Cost of publishing a number of objects. Times are CPU times of the publisher unless stated otherwise.
+/// Cost of publishing a number of capacity objects. Times are CPU times of the publisher unless stated otherwise.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     objects: u64,
-    /// Writes until all objects are published.
+    /// Writes until all capacity objects are published.
     published_writes: u64,
-    /// Size of the largest object, in bytes of JSON: independent of the number of objects (KEP-1472, "CSIStorageCapacity").
+    /// Size of the largest capacity object, in bytes of JSON: does not grow with the number of objects (KEP-1472, "CSIStorageCapacity").
     object_bytes: usize,
-    /// Total size of all objects. A client that looks for one object has to read all of them.
+    /// Total size of all capacity objects, in bytes of JSON. A client that needs one object has to list all of them.
     list_bytes: usize,
-    /// CPU time until all objects are published.
+    /// CPU time until all capacity objects are published.
     published_seconds: f64,
-    /// Elapsed time until all objects are published.
+    /// Elapsed time until all capacity objects are published.
     elapsed_seconds: f64,
-    /// CPU time per change of a node's segment, for which two objects are created and two deleted.
+    /// CPU time per node that moves to a new segment: two capacity objects are created and two deleted.
     change_microseconds: f64,
     change_writes: u64,
-    /// CPU time of a poll that refreshes all objects and finds no change.
+    /// CPU time of a poll that calls GetCapacity for all capacity objects and finds no change.
     poll_seconds: f64,
     /// Writes of a poll that finds no change; should be 0.
     poll_writes: u64,
 }
 
-/// Counts the publisher's requests and calls.
+/// Counts the publisher's API requests and CSI calls.
 #[derive(Default)]
 struct Counts {
     creates: AtomicU64,
@@ -109,7 +109,7 @@ impl CsiObserver for CountingObserver {
     }
 }
 
-/// Measures each number of objects, and returns the output.
+/// Measures each number of capacity objects, and returns the text to print.
 pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
     let mut costs = Vec::new();
     for objects in &args.objects {
@@ -121,7 +121,7 @@ pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
     }
 }
 
-/// A table with one line per number of objects.
+/// A text table with one line per number of capacity objects.
 fn table(costs: &[Cost]) -> String {
     let mut text = format!(
         "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
@@ -199,7 +199,7 @@ fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
     Ok((sizes().max().unwrap_or_default(), sizes().sum()))
 }
 
-/// Creates nodes that each form a segment, and two classes.
+/// Creates two StorageClasses, and nodes that each form a topology segment.
 fn create_nodes_and_classes(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
     for class in ["fast", "slow"] {
         admin.create(json!({
@@ -254,7 +254,7 @@ async fn relabel_node(admin: &LocalClient, counts: &Counts, node: u64) -> Result
     Ok(())
 }
 
-/// Starts the publisher again, with all objects published. Returns the CPU time and the number of writes of its first poll.
+/// Starts the publisher a second time, when all capacity objects exist. Returns the CPU time and the number of writes of its first poll.
 async fn poll(
     counts: &Counts,
     objects: u64,
@@ -293,7 +293,7 @@ impl Counts {
     }
 }
 
-/// A publisher on its own thread, stopped on drop.
+/// A publisher on its own thread; dropping the value stops the publisher.
 struct Publisher {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -305,7 +305,7 @@ impl Publisher {
         let mut config = kube::Config::new(url.parse()?);
         config.auth_info.token = Some(token.to_owned().into());
         config.default_retry = false;
-        // The URL is plain HTTP; without this the client would load the system's CA certificates.
+        // The URL is plain HTTP. Without an empty list, the client would load the system's CA certificates.
         config.root_cert = Some(Vec::new());
         let options = Options {
             csi_address: PathBuf::from(socket),
@@ -322,7 +322,7 @@ impl Publisher {
         let publish = async move {
             let client = kube::Client::try_from(config)?;
             let shutdown = async {
-                // Dropping the sender stops the publisher too.
+                // The publisher stops when the sender is dropped: `stopped.await` then returns an error.
                 let _ = stopped.await;
             };
             capacity_publisher::run(options, client, shutdown).await?;
@@ -357,7 +357,7 @@ fn cpu_time() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {
         let folder = task?.path();
-        // The thread may have ended since the folder was listed.
+        // The thread may have ended since `/proc/self/task` was listed.
         let Ok(name) = std::fs::read_to_string(folder.join("comm")) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! `bench scheduler`: duration of one scheduling attempt by number of nodes and objects, in comparison with a scan of all objects.
+//! `bench scheduler`: duration of one scheduling attempt by number of nodes and capacity objects, in comparison with a scan of all objects.
 //!
 //! Runs only the scheduling decision on generated clusters, without server or scheduling loop. Gives no verdict: results depend on the
 //! machine.
@@ -21,7 +21,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::counted;
+use super::server::resident;
+use crate::at_least_one;
 use suites::harness::system::BoxError;
 
 const DRIVER: &str = "disk.example.com";
@@ -33,19 +34,19 @@ const REQUEST: &str = "10Gi";
 #[derive(Args)]
 pub struct SchedulerArgs {
     /// Numbers of nodes, one row each
-    #[arg(long, value_delimiter = ',', default_values_t = [100, 500, 1_000, 2_000, 5_000], value_parser = counted::<usize>())]
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 500, 1_000, 2_000, 5_000], value_parser = at_least_one::<usize>())]
     nodes: Vec<usize>,
     /// Storage classes; there is one object per class and node
-    #[arg(long, default_value_t = 2, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 2, value_parser = at_least_one::<usize>())]
     classes: usize,
     /// Attempts per result; the median is shown
-    #[arg(long, default_value_t = 21, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 21, value_parser = at_least_one::<usize>())]
     attempts: usize,
     /// Number of nodes on which the scan is timed; its time is extrapolated to all nodes
-    #[arg(long, default_value_t = 20, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 20, value_parser = at_least_one::<usize>())]
     scanned_nodes: usize,
     /// Number of objects for measuring memory use and the cost of a change
-    #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
+    #[arg(long, default_value_t = 50_000, value_parser = at_least_one::<usize>())]
     held: usize,
     /// Print the results as JSON
     #[arg(long)]
@@ -55,19 +56,19 @@ pub struct SchedulerArgs {
     pub(super) as_built: bool,
 }
 
-/// Which capacity objects are large enough for the claim.
+/// Whether a capacity object is large enough for the claim, and for which nodes.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Storage {
-    /// Every node has enough capacity.
+    /// Every node has an object with enough capacity.
     Here,
     /// Only objects of nodes that do not exist have enough capacity: the worst case of a scan.
     Elsewhere,
-    /// No object has enough capacity.
+    /// No capacity object is large enough.
     Full,
 }
 
-/// Results for one number of nodes: duration of one scheduling attempt for one pod.
+/// Durations of scheduling one pod in a cluster with this number of nodes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -77,9 +78,9 @@ struct Row {
     feasible: usize,
     /// Number of timed attempts.
     attempts: usize,
-    /// Time to apply the change of one object, to filter all nodes, and to score the feasible ones.
+    /// Time to apply the change of one capacity object, to filter all nodes, and to score the feasible ones.
     attempt_milliseconds: f64,
-    /// Time to compute the same result by a scan of all objects for each node.
+    /// Time to compute the same result by a scan of all capacity objects for each node.
     scan_milliseconds: f64,
 }
 
@@ -88,9 +89,9 @@ struct Row {
 #[serde(rename_all = "camelCase")]
 struct IndexCost {
     objects: usize,
-    /// Resident memory of the index; `None` if the operating system does not report it.
+    /// Resident memory of the index in bytes; `None` if the operating system does not report it.
     bytes: Option<u64>,
-    /// Time to apply the change of one object to the index.
+    /// Time to apply the change of one capacity object to the index.
     change_microseconds: f64,
 }
 
@@ -100,10 +101,10 @@ struct Report {
     held: Vec<IndexCost>,
 }
 
-/// Runs all measurements, and returns the output.
+/// Runs all measurements, and returns the text to print.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
-    // Measured first: later, the index could reuse memory that other measurements freed, and resident memory would grow less.
+    // The index is measured first: later, it could reuse memory that other measurements freed, and resident memory would grow less.
     let held = [args.held / 10, args.held].map(index_cost);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {
@@ -197,7 +198,7 @@ impl Cluster {
         })
     }
 
-    /// Time to scan all objects for each node, measured with `some` nodes and extrapolated to all.
+    /// Time to scan all capacity objects for each node, measured with `some` nodes and extrapolated to all.
     fn scan(&self, some: usize, feasible: usize) -> Result<f64, BoxError> {
         let request: Quantity = REQUEST.parse()?;
         let nodes = self.snapshot.nodes.len();
@@ -217,10 +218,10 @@ impl Cluster {
     }
 }
 
-/// Measures an index: adds `count` objects, then applies a hundred changes.
+/// Measures an index of capacity objects: adds `count` objects, then applies a hundred changes.
 fn index_cost(count: usize) -> Result<IndexCost, BoxError> {
     const CHANGES: usize = 100;
-    let before = resident();
+    let before = resident(std::process::id());
     let mut index = CapacityIndex::default();
     for number in 0..count {
         index.put(Arc::new(Capacity::read(&object(
@@ -229,7 +230,7 @@ fn index_cost(count: usize) -> Result<IndexCost, BoxError> {
             Storage::Here,
         ))?));
     }
-    let after = resident();
+    let after = resident(std::process::id());
     let changed: Vec<_> = (0..CHANGES)
         .map(|change| {
             let number = change * 7919 % count.max(1);
@@ -320,12 +321,4 @@ fn median(mut took: Vec<Duration>) -> Duration {
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// Resident memory of this process in bytes.
-fn resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
 }

@@ -19,7 +19,7 @@ use super::load::Meter;
 use suites::harness::system::BoxError;
 use suites::harness::temporary::{OF_CASE, Temporary};
 
-/// The API server of this project in a child process, so that its memory and CPU time are measured separately; killed on drop.
+/// The API server of this project in a child process, so that its memory and CPU time are measured separately; killed when dropped.
 pub(super) struct OwnServer {
     pub(super) target: Arc<Target>,
     /// Time from process start to the first response.
@@ -45,7 +45,7 @@ impl OwnServer {
         while lines
             .next_line()
             .await?
-            .ok_or("the server ended before it was ready")?
+            .ok_or("the API server ended before it was ready")?
             != "ready"
         {}
         let target = target(&kubeconfig).await?;
@@ -61,7 +61,7 @@ impl OwnServer {
         })
     }
 
-    /// Resident memory of the process, in bytes.
+    /// Resident memory of the server process, in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
         resident(self.process.id()?)
     }
@@ -77,22 +77,22 @@ impl Meter for OwnServer {
     }
 }
 
-/// The server given by `--against`, which is already running.
+/// The API server given by `--against`, which is already running.
 pub(super) struct OtherServer {
     pub(super) target: Arc<Target>,
-    /// Process id of the server, if known.
+    /// PID of the server, if known.
     pid: Option<u32>,
 }
 
 impl OtherServer {
-    /// The server of a kubeconfig's current context. Without `pid`, finds the process that listens on the server's port on this machine.
+    /// Connects to the server of a kubeconfig's current context. Without `pid`, finds the local process that listens on the server's port.
     pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
         let target = target(kubeconfig).await?;
         let pid = pid.or_else(|| find_listener_pid(&target.address));
         Ok(OtherServer { target, pid })
     }
 
-    /// Resident memory of the process, in bytes.
+    /// Resident memory of the server process, in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
         resident(self.pid?)
     }
@@ -109,7 +109,7 @@ impl Meter for OtherServer {
 }
 
 /// Resident memory of a process in bytes; available on Linux only.
-fn resident(pid: u32) -> Option<u64> {
+pub(super) fn resident(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

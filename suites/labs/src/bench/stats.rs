@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Result for one kind of request.
+/// Rates and latencies of one kind of request.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestStats {
@@ -12,16 +12,16 @@ pub(super) struct RequestStats {
     /// Number of completed requests, or of received events.
     pub(super) count: usize,
     pub(super) per_second: f64,
-    /// Median latency.
+    /// Median latency of a request.
     pub(super) p50_microseconds: f64,
-    /// 99th percentile of the latency.
+    /// 99th percentile of the request latency.
     pub(super) p99_microseconds: f64,
     /// CPU time of the server per request, if the process of the server is known. Best suited for comparing runs, because other load on the
     /// machine hardly affects it.
     pub(super) processor_microseconds: Option<f64>,
 }
 
-/// All results for one server.
+/// All measured values of one API server.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Measured {
@@ -31,17 +31,17 @@ pub(super) struct Measured {
     pub(super) rest_bytes: Option<u64>,
     /// Resident memory of the server after the load, in bytes.
     pub(super) loaded_bytes: Option<u64>,
-    /// Resident memory of the server with all held objects and watches, in bytes.
+    /// Resident memory of the server with the API objects and watches of the memory measurement, in bytes.
     pub(super) held_bytes: Option<u64>,
-    /// Results of the load, one for each kind of request.
+    /// Results of the phases of the load, one for each kind of request.
     #[serde(rename = "figures")]
     pub(super) stats: Vec<RequestStats>,
-    /// Event rates with few and with many objects on the server.
+    /// Event rates with few and with many API objects on the server.
     pub(super) held: Vec<RequestStats>,
 }
 
 impl RequestStats {
-    /// Statistics of `count` requests that took `elapsed` in total; `took` contains the latency of each.
+    /// Computes the statistics of `count` requests that took `elapsed` in total; `took` contains the latency of each.
     pub(super) fn new(name: String, count: usize, elapsed: Duration, mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
         let at = |hundredth: usize| {
@@ -60,7 +60,7 @@ impl RequestStats {
 }
 
 impl RequestStats {
-    /// Adds the CPU time of the server between two readings, as time per request.
+    /// Adds the CPU time per request, from two measurements of the server's CPU time.
     pub(super) fn with_cpu_time(
         mut self,
         before: Option<Duration>,
@@ -75,10 +75,10 @@ impl RequestStats {
     }
 }
 
-/// Text for a server whose memory cannot be read.
+/// Text in the table for a server whose memory cannot be read.
 const UNKNOWN_PROCESS: &str = "unknown: no local process listens on the port; use --against-pid";
 
-/// A table of the results of one server, or of two servers with the speed-up of the first.
+/// Formats the results of one server, or of two servers with the speed-up of the first.
 pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));

@@ -17,7 +17,7 @@ use suites::harness::system::BoxError;
 const RECENT_BYTES: usize = 64 * 1024;
 
 impl Bench<'_> {
-    /// Changes objects one after the other until every watch has received all changes.
+    /// Changes API objects one after the other until every watch has received all changes.
     ///
     /// Latency is measured from sending a change to receiving it on one of the watches.
     pub(super) async fn watch(
@@ -43,7 +43,7 @@ impl Bench<'_> {
             });
         }
         let (started, busy) = (Instant::now(), self.meter.cpu_time());
-        // A no-op update causes no event, so every round writes a different value.
+        // A no-op update causes no event, so the value in the change must differ from the values of earlier measurements.
         let (path, round) = (self.objects.path.clone(), name.clone());
         let change: NthRequest = Arc::new(move |n| {
             sent[n].store(nanoseconds(began.elapsed()), Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Bench<'_> {
         )
     }
 
-    /// The resource version of the newest change.
+    /// The current resource version of the API server, from a list of the objects.
     async fn revision(&self) -> Result<String, BoxError> {
         let mut body = Vec::new();
         let request = ApiRequest::without_body("GET", format!("{}?limit=1", self.objects.path));
@@ -131,7 +131,7 @@ impl WatchClient {
         Ok(took)
     }
 
-    /// Reads a chunk of the response, and returns the number of events that end in the chunk. Counting events is several times cheaper than
+    /// Reads a chunk of the response, and returns the number of watch events that end in it. Counting events is several times cheaper than
     /// parsing or copying them.
     async fn read_events(&mut self) -> Result<usize, BoxError> {
         loop {
@@ -154,7 +154,7 @@ impl WatchClient {
     }
 }
 
-/// Appends received bytes to the buffer. For counting, only the last complete event and the bytes after it are needed.
+/// Appends received bytes to the buffer. If events are only counted, drops the bytes before the last complete event.
 fn append_recent(recent: &mut Vec<u8>, chunk: &[u8], only_counts: bool) {
     let mut ends = memrchr_iter(b'\n', chunk);
     match (ends.next(), ends.next()) {
@@ -180,7 +180,7 @@ async fn open_watch(target: &Arc<Target>, path: &str, revision: &str) -> Result<
     }
 }
 
-/// The resource version of an event.
+/// The resource version in a watch event (one line of JSON).
 fn resource_version_of(line: &[u8]) -> Result<String, BoxError> {
     let event: Value = serde_json::from_slice(line).map_err(|_| "a watch ended before its first event")?;
     let revision = event["object"]["metadata"]["resourceVersion"].as_str();
@@ -189,7 +189,7 @@ fn resource_version_of(line: &[u8]) -> Result<String, BoxError> {
         .to_owned())
 }
 
-/// The number of the change that an event reports.
+/// The number of the change that caused the watch event.
 fn change_number(line: &[u8]) -> Result<usize, BoxError> {
     let event: Value = serde_json::from_slice(line)?;
     let text = event["object"]["data"]["change"].as_str().unwrap_or_default();

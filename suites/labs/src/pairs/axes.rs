@@ -1,6 +1,6 @@
 //! The axes of pair coverage (properties in which cases differ), their values, and pairs of values that no case can have.
 
-/// An axis with its values. A case may have several values of the same axis.
+/// An axis of pair coverage with its values. A case may have several values on the same axis.
 pub(super) struct Axis {
     pub(super) name: &'static str,
     pub(super) values: &'static [&'static str],
@@ -28,7 +28,7 @@ axes! {
         "scheduler of another release";
 }
 
-/// Values of an axis that cannot occur together with values of another axis.
+/// Values of one axis that no case can combine with certain values of another axis.
 struct Excluded {
     axis: &'static str,
     values: &'static [&'static str],
@@ -36,7 +36,7 @@ struct Excluded {
     excluded: ExcludedValues,
 }
 
-/// Which values of the other axis cannot occur.
+/// Which values of the second axis cannot occur together with the values of the first axis.
 enum ExcludedValues {
     All,
     These(&'static [&'static str]),
@@ -62,19 +62,19 @@ macro_rules! excluded {
 }
 
 excluded! {
-    // Without a publisher, existing objects belong to another client.
+    // Without a publisher, existing capacity objects belong to another client.
     "mode" ["no publisher"] => ["prior"], AllBut(["none", "of another client", "edited meanwhile", "deleted meanwhile"]);
     // Only the publisher uses topology keys.
     "mode" ["no publisher"] => ["topology"], These(["keys differ by node", "no keys"]);
-    // Cleaner cases use objects of single nodes.
+    // Cases with the cleaner use capacity objects of single nodes.
     "mode" ["cleaner"] => ["topology"], These(["no keys", "a shared key"]);
-    // An object of an earlier run needs a class.
+    // A capacity object of an earlier publisher requires a StorageClass.
     "class" ["none"] => ["prior"], AllBut(["none", "of another client", "obsolete class"]);
-    // Without a class there is no GetCapacity call and no decision of the scheduler.
+    // Without a StorageClass, no GetCapacity call is made, and the scheduler does not evaluate capacity.
     "class" ["none"] => ["topology", "gate", "flag", "release"], All;
     // Without topology keys there is only one segment, which cannot become obsolete.
     "topology" ["no keys"] => ["prior"], These(["obsolete segment"]);
-    // A case has these topologies only if it contains a capacity object.
+    // A case has these topology values only if it contains a capacity object.
     "topology" ["selector expression", "no-node object"] => ["prior"], These(["none"]);
     // Release 1.18 does not serve CSIStorageCapacity.
     "release" ["1.18"] => ["prior"], AllBut(["none", "of another client", "own earlier life"]);

@@ -6,15 +6,15 @@ use serde_json::Value;
 use suites::harness::plan::{ActionSpec, CapacityAction, ClassAction, NodeAction};
 use suites::harness::scenario::{Binding, CapacitySpec, ClassSpec, ClusterSpec, DriverSpec, Mode, Role};
 
-/// The parts of a case from which its axis values are determined.
+/// The parts of a case file from which the values on the axes of pair coverage are determined.
 pub(super) struct Case<'a> {
     pub(super) cluster: &'a ClusterSpec,
     pub(super) roles: Vec<Role>,
-    /// Actions of all steps, in order.
+    /// Actions of all steps of the case, in order.
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// The axis values whose condition is true.
+/// Returns the axis values whose condition is true.
 pub(super) fn values_whose_condition_holds<const N: usize>(
     values: [(bool, &'static str); N],
 ) -> BTreeSet<&'static str> {
@@ -57,7 +57,7 @@ impl<'a> Case<'a> {
         ])
     }
 
-    /// The initial classes.
+    /// The StorageClasses that exist at the start of the case.
     fn classes(&self) -> Vec<ClassSpec> {
         let objects = self.cluster.objects.iter();
         let objects = objects.filter_map(|object| as_class(&object.value));
@@ -65,13 +65,16 @@ impl<'a> Case<'a> {
         classes.chain(objects).collect()
     }
 
-    /// The names of the initial classes whose provisioner is the driver.
+    /// The names of the initial StorageClasses whose provisioner is the driver under test.
     pub(super) fn own_classes(&self) -> BTreeSet<String> {
-        let own = self.classes().into_iter().filter(|class| self.is_own(class));
+        let own = self
+            .classes()
+            .into_iter()
+            .filter(|class| self.is_of_driver(class));
         own.map(|class| class.name).collect()
     }
 
-    fn is_own(&self, class: &ClassSpec) -> bool {
+    fn is_of_driver(&self, class: &ClassSpec) -> bool {
         let provisioner = class.provisioner.as_ref();
         provisioner.is_none_or(|it| *it == self.cluster.driver.name)
     }
@@ -89,7 +92,8 @@ impl<'a> Case<'a> {
         let is_again = later.iter().any(|class| deleted.contains(&class.name));
         let has_later = !later.is_empty();
         let all = [self.classes(), later].concat();
-        let of_own = |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_own(class) && is(class));
+        let of_own =
+            |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_of_driver(class) && is(class));
         values_whose_condition_holds([
             (count == 0, "none"),
             (count == 1, "one"),
@@ -105,7 +109,10 @@ impl<'a> Case<'a> {
                 of_own(|it| !it.allowed_topologies.is_empty()),
                 "allowedTopologies",
             ),
-            (all.iter().any(|class| !self.is_own(class)), "of another driver"),
+            (
+                all.iter().any(|class| !self.is_of_driver(class)),
+                "of another driver",
+            ),
             (has_later, "created later"),
             (!deleted.is_empty(), "deleted"),
             (is_again, "recreated"),
@@ -154,7 +161,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Converts an API object to a class; `None` if the object is no StorageClass.
+/// Converts an API object to a StorageClass; `None` if the object has another kind.
 fn as_class(object: &Value) -> Option<ClassSpec> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     (object["kind"] == "StorageClass").then(|| ClassSpec {
@@ -191,7 +198,7 @@ fn topology_key_values(cluster: &ClusterSpec) -> Vec<&'static str> {
     }
 }
 
-/// How an object's nodeTopology selects nodes: all, none, by an expression, or by one or two labels.
+/// How an object's nodeTopology selects nodes, as an axis value: all, none, by an expression, or by one or two labels.
 fn topology_form(capacity: &CapacitySpec) -> Option<&'static str> {
     if capacity.segment.as_deref() == Some("*") {
         return Some("cluster-wide object");

@@ -16,7 +16,7 @@ use suites::harness::scenario::{PairCoverage, Scenario, ScenarioError};
 use self::axes::{AXES, Axis, can_occur_together};
 use self::values::axis_values;
 
-/// The pair coverage of these cases.
+/// Computes the pair coverage of these cases.
 pub fn pairs<'s>(
     scenarios: impl IntoIterator<Item = &'s Scenario>,
 ) -> Result<Vec<PairCoverage>, ScenarioError> {

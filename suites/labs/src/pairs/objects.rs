@@ -10,7 +10,7 @@ use super::case::Case;
 
 const MANAGED_BY: &str = "csi.storage.k8s.io/managed-by";
 const DRIVER_NAME: &str = "csi.storage.k8s.io/drivername";
-/// Value of the managed-by label; in distributed mode followed by the node name.
+/// Value of the label `csi.storage.k8s.io/managed-by`; in distributed mode followed by the node name.
 const PUBLISHER: &str = "external-provisioner";
 
 pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
@@ -18,7 +18,7 @@ pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     let mut values = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for capacity in case.capacities() {
-        let kind = stored.kind(capacity);
+        let kind = stored.prior_value(capacity);
         values.insert(kind);
         let key_of_object = (
             &capacity.class,
@@ -58,7 +58,7 @@ struct ObjectClassifier<'a> {
     classes: BTreeSet<String>,
     keys: Vec<String>,
     segments: BTreeSet<String>,
-    /// Capacity and maximum volume size by segment.
+    /// Capacity and maximum volume size by topology segment.
     pools: BTreeMap<String, CapacityValues>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> ObjectClassifier<'a> {
         join_sorted(self.keys.iter().map(label))
     }
 
-    /// A segment of a case file as sorted `key=value` labels. Adds the driver's topology keys if the case file contains only a value.
+    /// Converts a segment of a case file to sorted `key=value` labels. A bare value is used for each of the driver's topology keys.
     fn segment_with_keys(&self, name: &str) -> String {
         if name == "*" {
             return self
@@ -109,7 +109,7 @@ impl<'a> ObjectClassifier<'a> {
         }
     }
 
-    fn kind(&self, capacity: &CapacitySpec) -> &'static str {
+    fn prior_value(&self, capacity: &CapacitySpec) -> &'static str {
         if !self.is_managed(capacity) {
             return ANOTHER_CLIENT;
         }
@@ -133,7 +133,7 @@ impl<'a> ObjectClassifier<'a> {
         if same { "exact" } else { "stale" }
     }
 
-    /// Whether the object has the labels of the publisher under test.
+    /// Whether the capacity object has the labels of the publisher under test.
     fn is_managed(&self, capacity: &CapacitySpec) -> bool {
         let by = capacity.labels.get(MANAGED_BY);
         let of_driver = capacity.labels.get(DRIVER_NAME) == Some(&self.case.cluster.driver.name);
@@ -144,7 +144,7 @@ impl<'a> ObjectClassifier<'a> {
     }
 }
 
-/// Capacity and maximum volume size, in bytes.
+/// Capacity and maximum volume size of a segment, in bytes.
 type CapacityValues = (Option<i128>, Option<i128>);
 
 fn join_sorted(labels: impl Iterator<Item = String>) -> String {

@@ -1,4 +1,4 @@
-//! Determines the values of a case on the axes for CSIDriver.storageCapacity, feature gates and releases, and for their changes.
+//! Determines the values of a case on the axes for CSIDriver.storageCapacity, feature gates and releases, including changes by actions.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub(super) fn feature_gate_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The initial settings of the scheduler, then those that actions of the case set.
+/// The initial settings of the scheduler, followed by the settings that actions of the case set.
 fn settings<'a>(case: &Case<'a>) -> Vec<&'a SchedulerSpec> {
     let later = case.actions.iter().filter_map(|action| match action {
         ActionSpec::Scheduler(settings) => Some(settings),
@@ -102,7 +102,7 @@ pub(super) fn release_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The group of releases whose CSIStorageCapacity API equals that of this release.
+/// The axis value for a release: the range of releases with the same CSIStorageCapacity API.
 fn release_group(minor: u8) -> &'static str {
     match minor {
         ..=18 => "1.18",

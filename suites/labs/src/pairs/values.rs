@@ -1,4 +1,4 @@
-//! Determines the values of a case on all axes.
+//! Determines the values of a case on all axes of pair coverage.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use suites::harness::scenario::{Scenario, ScenarioError};
 use super::case::Case;
 use super::{objects, server};
 
-/// An axis and one of its values.
+/// An axis of pair coverage and one of its values.
 pub(super) type AxisValue = (&'static str, &'static str);
 
-/// The values that a case has on each axis.
+/// Returns the values that a case has on each axis.
 pub(super) fn axis_values(scenario: &Scenario) -> Result<BTreeSet<AxisValue>, ScenarioError> {
     let steps = scenario.file.steps.iter();
     let actions = steps.flat_map(|step| {

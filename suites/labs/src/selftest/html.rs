@@ -10,7 +10,7 @@ use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequi
 use suites::report::escape::printable_text;
 use suites::report::whole_page;
 
-/// Renders the report as an HTML page.
+/// Renders the self-test report as an HTML page.
 pub fn page(report: &SelftestReport) -> String {
     let title = headline(report);
     let body = html! {
@@ -27,7 +27,7 @@ pub fn page(report: &SelftestReport) -> String {
             @if let Some(demands) = &report.demands { (never_violated(&demands.files)) }
             section {
                 h2 { "Defects" }
-                @for defect in &report.defects { (article(defect)) }
+                @for defect in &report.defects { (defect_section(defect)) }
             }
         }
         footer {
@@ -59,7 +59,7 @@ fn problems(report: &SelftestReport) -> Markup {
     }
 }
 
-/// Lists, for each case file, the requirements that no defect detected by the cases of the file violates.
+/// Lists, for each case file, the requirements that none of the defects detected by the file's cases violates.
 fn never_violated(files: &FileViolationCoverage) -> Markup {
     html! {
         section {
@@ -74,8 +74,8 @@ fn never_violated(files: &FileViolationCoverage) -> Markup {
     }
 }
 
-/// For each area of cases, how many of its cases detected the defect, and how many ran with it.
-fn areas_of(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
+/// For each area of cases: the number of cases that detected the defect, and the number that ran with it.
+fn detections_by_area(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
     let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
     let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for id in &defect.caught_by {
@@ -87,12 +87,12 @@ fn areas_of(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
     areas
 }
 
-/// One row per defect, one column per area of cases.
+/// Renders the matrix of detections: one row per defect, one column per area of cases.
 fn matrix(report: &SelftestReport) -> Markup {
     let rows: Vec<_> = report
         .defects
         .iter()
-        .map(|defect| (defect, areas_of(defect)))
+        .map(|defect| (defect, detections_by_area(defect)))
         .collect();
     let areas: BTreeSet<&String> = rows.iter().flat_map(|(_, cells)| cells.keys()).collect();
     html! {
@@ -112,7 +112,7 @@ fn matrix(report: &SelftestReport) -> Markup {
                         @for (defect, cells) in &rows {
                             tr {
                                 th scope="row" { a href={ "#" (defect.name) } { (defect.name) } }
-                                td class=(class(defect)) { (defect.word()) }
+                                td class=(css_class(defect)) { (defect.status()) }
                                 @for area in &areas {
                                     @match cells.get(*area) {
                                         Some((caught, all)) => td.none[*caught == 0] { (caught) " of " (all) },
@@ -128,18 +128,18 @@ fn matrix(report: &SelftestReport) -> Markup {
     }
 }
 
-fn class(defect: &DefectResult) -> &'static str {
-    match defect.word() {
+fn css_class(defect: &DefectResult) -> &'static str {
+    match defect.status() {
         "caught" => "good",
         "-" => "none",
         _ => "bad",
     }
 }
 
-fn article(defect: &DefectResult) -> Markup {
+fn defect_section(defect: &DefectResult) -> Markup {
     html! {
         article id=(defect.name) {
-            h3 { code { (defect.name) } " " span class=(class(defect)) { (defect.word()) } }
+            h3 { code { (defect.name) } " " span class=(css_class(defect)) { (defect.status()) } }
             p { (defect.text) ". After " (defect.source) "." }
             @for claim in &defect.claims {
                 p.reason { (claim.case) ": " (printable_text(&claim.link)) }

@@ -4,7 +4,7 @@ use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequi
 use suites::harness::invocation::program;
 use suites::report::escape::{markdown, markdown_block, xml};
 
-/// Renders the report as Markdown.
+/// Renders the self-test report as Markdown.
 pub fn page(report: &SelftestReport) -> String {
     let mut out = format!("## {}\n\n", markdown(&headline(report)));
     for problem in &report.problems {
@@ -18,11 +18,11 @@ pub fn page(report: &SelftestReport) -> String {
         "\n| | defect | what it does | modelled on | to be detected by | detected by |\n|---|---|---|---|---|---:|\n",
     );
     for defect in &report.defects {
-        out.push_str(&row(defect));
+        out.push_str(&defect_row(defect));
     }
     out.push('\n');
     for defect in &report.defects {
-        out.push_str(&fold(defect));
+        out.push_str(&folded_failures(defect));
     }
     if let Some(demands) = &report.demands {
         out.push_str(&never_violated(&demands.files));
@@ -55,7 +55,7 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     )
 }
 
-/// Lists, for each case file, the requirements that no defect detected by its cases violates; those of core cases in bold.
+/// Lists, for each case file, the requirements that no defect detected by its cases violates. Requirements of core cases are bold.
 fn never_violated(files: &FileViolationCoverage) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
     for UnviolatedRequirement {
@@ -74,11 +74,11 @@ fn never_violated(files: &FileViolationCoverage) -> String {
     out
 }
 
-fn row(defect: &DefectResult) -> String {
+fn defect_row(defect: &DefectResult) -> String {
     let claimed: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
     format!(
         "| {} | {} | {} | {} | {} | {} of {} |\n",
-        defect.word(),
+        defect.status(),
         markdown(&defect.name),
         markdown(&defect.text),
         markdown(&defect.source),
@@ -88,11 +88,11 @@ fn row(defect: &DefectResult) -> String {
     )
 }
 
-fn fold(defect: &DefectResult) -> String {
+fn folded_failures(defect: &DefectResult) -> String {
     let folds = defect.claims.iter().filter_map(|claim| {
         Some(format!(
             "<details><summary>{}: <b>{}</b></summary>\n\n{}\n\n</details>\n",
-            defect.word(),
+            defect.status(),
             xml(&defect.name),
             markdown_block(claim.explanation.as_ref()?)
         ))

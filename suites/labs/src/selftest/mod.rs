@@ -21,7 +21,7 @@ use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, StartError, run};
 
-use suites::report::seconds;
+use suites::report::rounded_seconds;
 use suites::{
     Defect, FailureText, KnownFailureMatch, Shard, excusing_entry, explain_failure, match_known_failure,
 };
@@ -38,7 +38,7 @@ pub use scope::{CaseSummary, Scope};
 pub use share::ShardTrials;
 pub use violation_coverage::{FileViolationCoverage, UnviolatedRequirement, ViolationCoverage};
 
-/// Builds the references, with the named defect if there is a name, and the options of their runs.
+/// Builds the references and the options of their runs. If the argument is a defect name, the references have that defect.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
 
 /// Which cases run with each defect.
@@ -56,26 +56,26 @@ pub struct Selftest {
     pub defects: Vec<Defect>,
     /// The cases to run, with and without each defect.
     pub plans: Vec<Arc<Plan>>,
-    /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
+    /// Whether all cases and all defects are selected. If so, a defect that no case detects is a problem.
     pub is_whole: bool,
     /// Which cases run with each defect.
     pub pairing: Pairing,
-    /// Number of concurrent runs. Most runs wait for timeouts.
+    /// Number of concurrent runs; may exceed the cores, because most runs wait for timeouts.
     pub jobs: usize,
-    /// Builds the systems for each run.
+    /// Builds the systems under test for each run.
     pub build: Arc<Build>,
-    /// Observes which code a case executes, to skip defects in other code; `None` to run all pairs.
+    /// Observes which code a case executes, to skip defects in other code; `None` to run every case with every defect.
     pub observe: Option<Arc<Observe>>,
     /// Name of the manifest of the programs under test; `None` for the references. How these programs fail with a defect is not known in
     /// advance, so a defect counts as detected if any case fails, with any message.
     pub sut: Option<String>,
     /// Manifest with the known failures of the programs under test, which do not count as detections; `None` without a manifest.
     pub manifest: Option<Manifest>,
-    /// This machine's shard of the runs: those with every n-th defect, and every n-th run without a defect. `None` for all runs.
+    /// The shard of the runs for this host: those with every n-th defect, and every n-th run without a defect. `None` for all runs.
     pub shard: Option<Shard>,
 }
 
-/// Number of concurrent runs during repetition.
+/// Number of concurrent runs when inconclusive runs are repeated.
 const REPETITION_JOBS: usize = 8;
 
 impl Selftest {
@@ -84,7 +84,7 @@ impl Selftest {
     /// Repeats inconclusive runs at lower concurrency. Also repeats a case that missed a defect for which it is listed: some defects only
     /// affect timing, which is not observable on a busy machine.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
-        let mut pairs = self.pairs();
+        let mut pairs = self.runs_of_shard();
         let mut trials = match self.observe.clone() {
             Some(observe) => self.run_baseline(&observe, &mut pairs, &mut each).await,
             None => Vec::new(),
@@ -93,7 +93,7 @@ impl Selftest {
         let again: Vec<DefectAndCase> = trials
             .iter()
             .filter(|trial| self.needs_repetition(trial))
-            .filter_map(|trial| self.pair(trial))
+            .filter_map(|trial| self.defect_and_case_of(trial))
             .collect();
         trials.retain(|trial| !self.needs_repetition(trial));
         for mut trial in self.run_pairs(again, REPETITION_JOBS, &mut each).await {
@@ -104,14 +104,14 @@ impl Selftest {
         trials
     }
 
-    /// The results of an interrupted self-test, and the scope that they cover: only the defects with which all cases have run.
+    /// Returns the results of an interrupted self-test, and the scope that they cover: only the defects with which all cases have run.
     pub fn finished_part(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
         let settled = trials.iter().filter(|trial| !self.needs_repetition(trial));
         let settled: BTreeSet<_> = settled
             .map(|trial| (trial.defect.as_deref(), trial.case.as_str()))
             .collect();
         let mut pending = BTreeSet::new();
-        for (defect, plan) in self.pairs() {
+        for (defect, plan) in self.runs_of_shard() {
             let defect = defect.map(|at| self.defects[at].name.as_str());
             if !settled.contains(&(defect, self.plans[plan].id())) {
                 pending.extend(defect.map(str::to_owned));
@@ -129,7 +129,7 @@ impl Selftest {
         (part, trials)
     }
 
-    /// The defects and cases of the whole run, over all machines.
+    /// The defects and cases of the whole self-test, over all shards.
     pub fn scope(&self) -> Scope {
         Scope {
             defects: self.defects.clone(),
@@ -140,7 +140,7 @@ impl Selftest {
         }
     }
 
-    /// Whether a run is repeated before its result counts.
+    /// Whether a run must be repeated, because its result may be an effect of load on the host.
     fn needs_repetition(&self, trial: &Trial) -> bool {
         match trial.found {
             TrialResult::Undecided => trial.runs == 1,
@@ -152,13 +152,13 @@ impl Selftest {
         }
     }
 
-    /// Number of runs of this machine, without repetitions.
-    pub fn size(&self) -> usize {
-        self.pairs().len()
+    /// Number of runs in the shard of this host, without repetitions.
+    pub fn run_count(&self) -> usize {
+        self.runs_of_shard().len()
     }
 
-    /// The runs of this machine: first those with a defect, which take longest, then every case without a defect.
-    fn pairs(&self) -> Vec<DefectAndCase> {
+    /// The runs in the shard of this host: first those with a defect, which take longest, then every case without a defect.
+    fn runs_of_shard(&self) -> Vec<DefectAndCase> {
         let mut pairs: Vec<DefectAndCase> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
             let cases = self.plans.iter().enumerate();
@@ -177,13 +177,13 @@ impl Selftest {
         pairs
     }
 
-    fn pair(&self, trial: &Trial) -> Option<DefectAndCase> {
+    fn defect_and_case_of(&self, trial: &Trial) -> Option<DefectAndCase> {
         let named = |name: &String| self.defects.iter().position(|defect| defect.name == *name);
         let plan = self.plans.iter().position(|plan| plan.id() == trial.case)?;
         Some((trial.defect.as_ref().and_then(named), plan))
     }
 
-    /// Runs the cases of these pairs without a defect, and removes the pairs whose case does not execute the code of the defect.
+    /// Runs the cases of these pairs without a defect, and removes each pair whose case does not execute the code of the defect.
     async fn run_baseline(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
@@ -223,13 +223,13 @@ impl Selftest {
             trial: self.trial(None, plan, &ended),
             unreached: BTreeSet::new(),
         };
-        // A case that does not pass without a defect allows no conclusion about runs with one.
+        // A case that fails without a defect allows no conclusion about runs with a defect.
         if let (Ok(outcome), TrialResult::Passed) = (&ended, healthy.trial.found) {
             let mutants = (observed.reached)();
             let seen = ObservedRun::of(plan, outcome, mutants);
             let defects = self.defects.iter().enumerate();
             let unreached =
-                defects.filter(|(_, defect)| !defect.lists_case(plan.id()) && !seen.reaches(defect));
+                defects.filter(|(_, defect)| !defect.lists_case(plan.id()) && !seen.may_change_run(defect));
             healthy.unreached = unreached.map(|(at, _)| at).collect();
         }
         healthy
@@ -275,7 +275,7 @@ impl Selftest {
                 return trial;
             }
         };
-        trial.seconds = seconds(outcome.elapsed);
+        trial.seconds = rounded_seconds(outcome.elapsed);
         let mut findings = suites::harness::judge::findings(plan, &outcome.journal.since(0));
         if let Some(manifest) = &self.manifest {
             findings.retain(|finding| excusing_entry(manifest, finding).is_none());
@@ -286,13 +286,13 @@ impl Selftest {
         };
         trial.link = deciding_link(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
-        // The missing link is the expected one, so the inconclusive run counts as a detection in spite of the load.
+        // The missing link is the expected one, so the run counts as a detection, although load on the host made it inconclusive.
         if trial.found == TrialResult::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
             trial.found = TrialResult::Failed;
         }
-        // Other failures are not explained in the report, because it would become too large.
+        // Failures of cases that are not under `claims` get no explanation, because the report would become too large.
         if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
-            let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
+            let text = explain_failure(plan, outcome, self.rerun_command(defect, plan), Vec::new());
             trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
         }
         trial
@@ -300,7 +300,7 @@ impl Selftest {
 }
 
 impl Selftest {
-    fn rerun(&self, defect: Option<&Defect>, plan: &Plan) -> String {
+    fn rerun_command(&self, defect: Option<&Defect>, plan: &Plan) -> String {
         match (&self.sut, defect) {
             (None, Some(defect)) => format!(
                 "{program} e2e --defect={} {}",
@@ -329,12 +329,12 @@ impl Selftest {
 /// One run: the index of its defect (`None` without a defect), and the index of its case.
 type DefectAndCase = (Option<usize>, usize);
 
-/// Whether the case uses the component that the defect breaks.
+/// Whether the case runs a program of the role that the defect breaks.
 fn uses_broken_component(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 
-/// Whether an entry of the manifest excuses the failure.
+/// Whether a known-failure entry of the manifest excuses the failure.
 fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     matches!(
         match_known_failure(manifest, plan.id(), &FailureText::of(failure)),
@@ -342,7 +342,7 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     )
 }
 
-/// The result of a run. A finding counts as a failure.
+/// The result of a run: a finding in a passed run counts as a failure.
 fn trial_result(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     match outcome.verdict {
         Verdict::Pass if findings.is_empty() => TrialResult::Passed,

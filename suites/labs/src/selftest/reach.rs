@@ -20,7 +20,7 @@ pub type Observe = dyn Fn() -> Observed + Send + Sync;
 
 /// Systems and options for one run, and a function that reports which mutants' code the run executed.
 pub struct Observed {
-    /// The systems.
+    /// The systems under test, without a defect.
     pub systems: Systems,
     /// Options of the run. Must have a seed: only in simulated time, a mutant whose code is not executed cannot change the run.
     pub options: RunOptions,
@@ -30,13 +30,13 @@ pub struct Observed {
 
 /// The result of running a case without a defect.
 pub(super) struct Baseline {
-    /// The result for the report.
+    /// The result of the run for the report.
     pub(super) trial: Trial,
     /// Indices of the defects whose code the run did not execute.
     pub(super) unreached: BTreeSet<usize>,
 }
 
-/// A run without a defect, from which the defects are determined that could change the run.
+/// The journal of a run without a defect, from which the defects that could change the run are determined.
 pub(super) struct ObservedRun<'a> {
     plan: &'a Plan,
     facts: Vec<Fact>,
@@ -53,8 +53,8 @@ impl<'a> ObservedRun<'a> {
     }
 
     /// Whether the defect could change this run.
-    pub(super) fn reaches(&self, defect: &Defect) -> bool {
-        // The journal lacks the start of the run, and the defect may have changed the start.
+    pub(super) fn may_change_run(&self, defect: &Defect) -> bool {
+        // The journal lacks the start of the run, which the defect may have changed.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }

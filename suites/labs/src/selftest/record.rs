@@ -1,4 +1,4 @@
-//! The result of a self-test as data, which all output formats show.
+//! The result of a self-test as data, from which all output formats are rendered.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,46 +13,46 @@ use super::scope::{CaseSummary, Scope};
 use super::violation_coverage::{ViolationCoverage, unviolated_requirements};
 use suites::Defect;
 
-/// Version of the format.
+/// Version of the JSON format of self-test reports.
 pub const FORMAT: u32 = 1;
 
 /// The result of one run: of a case with a defect, or without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialResult {
-    /// The case passed: it missed the defect, if there was one.
+    /// The case passed. In a run with a defect, the case missed the defect.
     Passed,
-    /// The case failed: it detected the defect, if there was one.
+    /// The case failed. In a run with a defect, the case detected the defect.
     Failed,
     /// Inconclusive: the host was too busy, or the case fails even without the defect.
     Undecided,
     /// The case could not be run.
     Broken,
-    /// The case was not run, because it does not execute the broken code.
+    /// The case was not run, because it does not execute the code of the defect.
     Unreached,
 }
 
-/// A run of a case with a defect, or without one.
+/// A run of a case, with or without a defect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Name of the defect; `None` for a run without a defect.
     pub defect: Option<String>,
-    /// The case.
+    /// Id of the case.
     pub case: String,
     /// Whether the case passed or failed.
     pub found: TrialResult,
     /// The first missing link of the causal chain of a failure, or the verdict if there is no chain.
     pub link: String,
-    /// The text of the failure. Stored only for cases that are listed under `claims` of the defect, and for runs without a defect.
+    /// The text of the failure. Stored only for runs without a defect, and for cases listed under `claims` of the defect.
     pub explanation: Option<String>,
-    /// Duration in seconds.
+    /// Duration of the run in seconds.
     pub seconds: f64,
     /// Number of attempts: 2 if the run was repeated.
     pub runs: u32,
 }
 
 impl Trial {
-    /// The result for a case that was not run, because it does not execute the code of the defect.
+    /// Returns the result for a case that was not run, because it does not execute the code of the defect.
     pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
         Trial {
             defect: Some(defect.name.clone()),
@@ -70,31 +70,31 @@ impl Trial {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SelftestReport {
-    /// Version of this format.
+    /// Version of the JSON format.
     pub format: u32,
-    /// Version of the harness.
+    /// Version of the harness that ran the self-test.
     pub harness: String,
-    /// Start time in UTC (RFC 3339).
+    /// Start time of the self-test in UTC (RFC 3339).
     pub started: String,
-    /// Duration in seconds.
+    /// Duration of the self-test in seconds.
     pub seconds: f64,
-    /// The command line.
+    /// The command line of the self-test, as arguments.
     pub command: Vec<String>,
     /// Whether every defect ran with every case that executes its code.
     pub full: bool,
-    /// Why the result is incomplete; `None` if it is complete.
+    /// Why the self-test is incomplete; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
-    /// Number of runs.
+    /// Number of runs of cases, with and without defects.
     pub runs: usize,
-    /// Number of pairs that were not run, because the case does not execute the code of the defect.
+    /// Number of pairs of defect and case that were not run, because the case does not execute the code of the defect.
     #[serde(default)]
     pub unreached: usize,
-    /// Number of cases that pass without a defect. If the self-test passes, these are all cases.
+    /// Number of cases that pass without a defect. In a passed self-test, all cases do.
     pub healthy: usize,
     /// The problems; empty if the cases detect all defects.
     pub problems: Vec<Problem>,
-    /// Inconclusive runs.
+    /// Descriptions of the inconclusive runs.
     pub undecided: Vec<String>,
     /// Results by defect.
     pub defects: Vec<DefectResult>,
@@ -109,15 +109,15 @@ pub struct SelftestReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// The affected defect, if any.
+    /// Name of the affected defect, if any.
     pub defect: Option<String>,
-    /// The affected case, if any.
+    /// Id of the affected case, if any.
     pub case: Option<String>,
     /// The problem in one sentence.
     pub text: String,
 }
 
-/// A defect and its results.
+/// A defect and the results of the cases that ran with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefectResult {
@@ -139,11 +139,11 @@ pub struct DefectResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
-    /// The case.
+    /// Id of the case.
     pub case: String,
     /// Expected first missing link of the causal chain, with `*` as a wildcard; empty for any.
     pub words: String,
-    /// The result.
+    /// The result of running the case with the defect.
     pub found: TrialResult,
     /// First missing link of the causal chain in the failure.
     pub link: String,
@@ -155,11 +155,11 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseDetections {
-    /// Id of the case.
+    /// Id of the case in the case catalogue.
     pub id: String,
-    /// Defects for which the catalogue lists the case.
+    /// Names of the defects under which the catalogue of defects lists the case.
     pub named_for: Vec<String>,
-    /// Defects that the case detected.
+    /// Names of the defects that the case detected.
     pub caught: Vec<String>,
     /// Requirements of the case that no defect detected by the case violates; empty unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -188,7 +188,7 @@ impl SelftestReport {
                 trial.defect.is_none() && trial.found == TrialResult::Passed
             }),
             problems: Vec::new(),
-            undecided: undecided(trials),
+            undecided: inconclusive_runs(trials),
             defects: scope
                 .defects
                 .iter()
@@ -211,7 +211,7 @@ impl SelftestReport {
         report
     }
 
-    /// The record as JSON.
+    /// Serializes the report as JSON.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("the record serializes");
         text.push('\n');
@@ -221,7 +221,7 @@ impl SelftestReport {
     /// The number of cases that pass without a defect, as text.
     pub fn baseline_summary(&self) -> String {
         match self.partial {
-            // The remaining cases have not run yet.
+            // The self-test was interrupted: the remaining cases have not run.
             Some(_) => format!("{} cases have passed without a defect", self.healthy),
             None => format!(
                 "{} of {} cases pass without a defect",
@@ -231,27 +231,27 @@ impl SelftestReport {
         }
     }
 
-    /// Number of defects that were detected, with the expected first missing link, by every case under their `claims`.
+    /// Number of defects that every case under their `claims` detected with the expected first missing link.
     pub fn count_defects_with_claims_held(&self) -> usize {
         self.defects
             .iter()
-            .filter(|defect| defect.word() == "caught")
+            .filter(|defect| defect.status() == "caught")
             .count()
     }
 }
 
 impl Claim {
-    /// Whether the case failed, with the expected first missing link.
-    pub fn holds(&self) -> bool {
+    /// Whether the case failed with the expected first missing link.
+    pub fn is_confirmed(&self) -> bool {
         let matches = |words: &str| FailurePattern::parse(words).is_ok_and(|words| words.matches(&self.link));
         self.found == TrialResult::Failed && (self.words.is_empty() || matches(&self.words))
     }
 }
 
 impl DefectResult {
-    /// `caught` if all claims of the defect hold, `-` if it has no claims, else the error of the first claim that does not hold.
-    pub fn word(&self) -> &'static str {
-        let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
+    /// `caught` if all claims of the defect hold, `-` if the defect has no claims, else the error of the first claim that does not hold.
+    pub fn status(&self) -> &'static str {
+        let Some(claim) = self.claims.iter().find(|claim| !claim.is_confirmed()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
         };
         match claim.found {
@@ -267,10 +267,10 @@ fn count(trials: &[Trial], predicate: impl Fn(&Trial) -> bool) -> usize {
     trials.iter().filter(|trial| predicate(trial)).count()
 }
 
-/// Reason that a failure does not count as a detection.
+/// Why the failure of a run does not count as a detection of the defect.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The runs. A failure is changed to `Undecided` if the case fails even without a defect.
+/// Copies the runs. Changes a failure to `Undecided` if the case fails even without a defect.
 fn mark_unproven_failures(trials: &[Trial]) -> Vec<Trial> {
     let failing = trials
         .iter()
@@ -319,7 +319,7 @@ fn defect_result(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// The result of a defect with programs under test, for which any failure of any case counts as a detection.
+/// The result of a defect that was injected into programs under test: any failure of any case counts as a detection.
 fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     let mut of_defect = trials
         .iter()
@@ -338,7 +338,7 @@ fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// The defects that each case detected. If `counts` (all defects ran with all cases), also the case's requirements that none of these
+/// The defects that each case detected. If `counts` (all defects ran with all cases), adds the case's requirements that none of these
 /// defects violates.
 fn case_detections(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -368,7 +368,7 @@ fn case_detections(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDet
     subjects.map(detections).collect()
 }
 
-fn undecided(trials: &[Trial]) -> Vec<String> {
+fn inconclusive_runs(trials: &[Trial]) -> Vec<String> {
     let open = trials
         .iter()
         .filter(|trial| trial.found == TrialResult::Undecided);
@@ -395,8 +395,8 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
                 if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
             {
                 match found {
-                    TrialResult::Passed => format!("is listed for {name}, but passes with it"),
-                    _ => format!("is listed for {name}, but cannot be run with it: {}", trial.link),
+                    TrialResult::Passed => format!("is listed for defect {name}, but passes with it"),
+                    _ => format!("is listed for defect {name}, but cannot run: {}", trial.link),
                 }
             }
             _ => continue,
@@ -424,7 +424,7 @@ fn missed_defect(defect: &DefectResult) -> Option<Problem> {
         defect: Some(defect.name.clone()),
         case: None,
         text: format!(
-            "{} is detected by none of {}",
+            "defect {} is not detected: these cases pass with it: {}",
             defect.name,
             defect.missed_by.join(", ")
         ),
@@ -433,18 +433,18 @@ fn missed_defect(defect: &DefectResult) -> Option<Problem> {
 
 /// Problems of cases under `claims` that failed with an unexpected first missing link.
 fn unexpected_links(defect: &DefectResult) -> impl Iterator<Item = Problem> {
-    let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.holds();
+    let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.is_confirmed();
     defect.claims.iter().filter(misled).map(|claim| Problem {
         defect: Some(defect.name.clone()),
         case: Some(claim.case.clone()),
         text: format!(
-            "detects {}, but fails with “{}” instead of “{}”",
+            "detects defect {}, but fails with “{}” instead of “{}”",
             defect.name, claim.link, claim.words
         ),
     })
 }
 
-/// Problems of cases that detect nothing, and of cases that are listed for no defect.
+/// Problems of cases that detect no defect, and of cases that the catalogue lists for no defect.
 fn unused_cases(report: &SelftestReport) -> Vec<Problem> {
     let idle = report.cases.iter().filter_map(|case| {
         let text = match (case.caught.is_empty(), case.named_for.is_empty()) {

@@ -1,4 +1,4 @@
-//! Which defects and cases a self-test covers, without the means to run them. The report is created from this scope and the results.
+//! The defects and cases of a self-test as data, without the means to run them. The report is created from this scope and the results.
 
 use serde::{Deserialize, Serialize};
 use suites::harness::plan::Plan;
@@ -10,11 +10,11 @@ use suites::Defect;
 /// The defects and the cases of a self-test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scope {
-    /// The selected defects.
+    /// The defects that the command line selects.
     pub defects: Vec<Defect>,
-    /// The selected cases, reduced to what the report needs.
+    /// The cases that the command line selects, reduced to what the report needs.
     pub cases: Vec<CaseSummary>,
-    /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
+    /// Whether all cases and all defects are selected. If so, a defect that no case detects is a problem.
     pub is_whole: bool,
     /// Which cases run with each defect.
     pub pairing: Pairing,
@@ -27,16 +27,16 @@ pub struct Scope {
 pub struct CaseSummary {
     /// Id of the case.
     pub id: String,
-    /// The case file.
+    /// Path of the case file.
     pub file: String,
-    /// core, extended or provisional.
+    /// Level of the case: core, extended or provisional.
     pub level: Level,
     /// Requirements that the case verifies.
     pub requirements: Vec<String>,
 }
 
 impl Scope {
-    /// Whether the catalogue lists the case for the defect.
+    /// Whether the catalogue of defects lists the case for the defect.
     pub(super) fn is_named(&self, case: &str, defect: &str) -> bool {
         is_named(&self.defects, case, defect)
     }
@@ -53,7 +53,7 @@ impl CaseSummary {
     }
 }
 
-/// Whether the catalogue lists the case for the defect with this name.
+/// Whether the catalogue lists the case for the defect with the name `defect`.
 pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
     defects.iter().any(|it| it.name == defect && it.lists_case(case))
 }

@@ -8,7 +8,7 @@ use super::scope::{CaseSummary, Scope};
 use suites::report::ShardsRecord;
 use suites::{Defect, Defects};
 
-/// Runs of one or several machines, and the scope of the whole self-test.
+/// Results of the runs of one or several hosts, and the scope of the whole self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShardTrials {
@@ -19,12 +19,12 @@ pub struct ShardTrials {
     is_whole: bool,
     full: bool,
     sut: Option<String>,
-    /// Completed runs.
+    /// Results of the completed runs.
     trials: Vec<Trial>,
 }
 
 impl ShardTrials {
-    /// The results of one machine.
+    /// Creates the results of one host.
     pub fn new(scope: Scope, trials: Vec<Trial>) -> Self {
         ShardTrials {
             defects: scope.defects.into_iter().map(|defect| defect.name).collect(),
@@ -36,18 +36,18 @@ impl ShardTrials {
         }
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         self.trials.extend(other.trials);
     }
 
-    /// Creates the report. `shards`: the contained shards, `None` for all. Defects of missing shards are left out.
+    /// Creates the report. `shards`: the merged shards, `None` if all are merged. Leaves out the defects of missing shards.
     pub fn report(mut self, shards: Option<&ShardsRecord>, command: Vec<String>) -> SelftestReport {
         self.trials
             .sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));
         let catalogue = Defects::load();
         let known = self.defects.iter().filter_map(|name| catalogue.get(name));
         let defects: Vec<Defect> = known.cloned().collect();
-        let has = |number: usize| shards.is_none_or(|shards| shards.has(number));
+        let has = |number: usize| shards.is_none_or(|shards| shards.has_item(number));
         let mine = defects.into_iter().enumerate();
         let mine = mine.filter_map(|(number, defect)| has(number).then_some(defect));
         let scope = Scope {

@@ -1,4 +1,4 @@
-//! Whether the cases can fail for each of their requirements: a defect must violate the requirement, and the case must detect that defect.
+//! Whether the cases can fail for each of their requirements: a defect must violate the requirement, and the case must detect the defect.
 //!
 //! All cases of a file with a table or axes share one list of requirements, so a detection by one of these cases is sufficient.
 
@@ -16,13 +16,13 @@ use suites::Defect;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ViolationCoverage {
-    /// All pairs.
+    /// Number of all (case, requirement) pairs.
     pub named: usize,
-    /// Pairs with a detected violation.
+    /// Number of pairs in which the case detected a violation of the requirement.
     pub broken: usize,
-    /// Pairs of core cases without a detected violation.
+    /// Number of pairs of core cases without a detected violation.
     pub unbroken_core: usize,
-    /// The counts by file.
+    /// The counts by case file.
     #[serde(default)]
     pub files: FileViolationCoverage,
 }
@@ -31,23 +31,23 @@ pub struct ViolationCoverage {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileViolationCoverage {
-    /// All pairs.
+    /// Number of all (file, requirement) pairs.
     pub named: usize,
-    /// Pairs in which one of the file's cases detected a violation.
+    /// Number of pairs in which one of the file's cases detected a violation of the requirement.
     pub broken: usize,
-    /// The pairs without a detected violation, by file.
+    /// The (file, requirement) pairs without a detected violation.
     pub unbroken: Vec<UnviolatedRequirement>,
 }
 
-/// A requirement of a file without a detected violation by any case of the file.
+/// A requirement of a case file whose violation no case of the file detected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnviolatedRequirement {
-    /// Path of the file, relative to the folder of cases.
+    /// Path of the case file, relative to the folder of cases.
     pub file: String,
     /// Id of the requirement.
     pub requirement: String,
-    /// Whether at least one case of the file is core.
+    /// Whether at least one core case of the file verifies the requirement.
     pub core: bool,
 }
 
@@ -76,7 +76,7 @@ impl ViolationCoverage {
         counted
     }
 
-    /// Adds the requirements of a case to the counts. `unbroken`: number of requirements that no defect detected by the case violates.
+    /// Adds the requirements of a case to the counts. `unbroken`: how many of them are not violated by any defect that the case detected.
     fn add(&mut self, case: &CaseSummary, unbroken: usize) {
         self.named += case.requirements.len();
         self.broken += case.requirements.len() - unbroken;

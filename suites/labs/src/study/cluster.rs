@@ -1,19 +1,19 @@
-//! Builds API objects in the form in which the scheduler caches them, from a few parameters. Decides nothing.
+//! Builds API objects as the scheduler caches them, from a few parameters. Decides nothing.
 
 use std::sync::Arc;
 
 use capacity_scheduler::objects::{Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Volume};
 use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
 
-/// The namespace of all namespaced objects.
+/// The namespace of all namespaced objects in the studies.
 const NAMESPACE: &str = "study";
 
-/// The key of a claim or another namespaced object.
+/// The cache key of a claim or of another namespaced object.
 pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced(NAMESPACE, name)
 }
 
-/// A number of bytes as a quantity.
+/// Converts a number of bytes to a quantity.
 pub(crate) fn quantity(bytes: u64) -> Option<Quantity> {
     bytes.to_string().parse().ok()
 }
@@ -29,7 +29,7 @@ pub(crate) fn node(name: &str, labels: Labels) -> Arc<Node> {
     })
 }
 
-/// A class with binding mode WaitForFirstConsumer.
+/// A StorageClass with volumeBindingMode WaitForFirstConsumer.
 pub(crate) fn class(name: &str, driver: &str) -> Arc<Class> {
     Arc::new(Class {
         key: ObjectKey::cluster(name),
@@ -48,7 +48,7 @@ pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
     })
 }
 
-/// A topology that selects nodes with these labels.
+/// A `nodeTopology` that selects the nodes with these labels.
 pub(crate) fn topology_with_labels<'a>(
     labels: impl IntoIterator<Item = (&'a String, &'a String)>,
 ) -> NodeTopology {

@@ -1,4 +1,4 @@
-//! Counts the requests, calls, changes and watch events of a run, for each step of its case. Does not know studies.
+//! Counts the API requests, CSI calls, changes and watch events of a run, for each step of its case. Does not know studies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -16,22 +16,22 @@ use suites::harness::standalone::CsiMethod;
 use suites::harness::system::{BoxError, Systems};
 use suites::harness::{Observer, RunOptions, run, simulate};
 
-/// The counts of a run.
+/// Counts of the requests, calls, changes and watch events of a run.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     steps: Vec<Tally>,
-    /// The objects that exist at the end of the run, by resource and name.
+    /// The API objects that exist at the end of the run, by resource and name.
     objects: BTreeMap<(String, String), Arc<Value>>,
     /// Size of the largest capacity object with metadata, in bytes of JSON.
     largest_object: usize,
 }
 
-/// Counts and times of what the programs did in one step.
+/// Counts and times of what the programs under test did in one step.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// API requests by client (without node name), verb and resource.
     pub(super) requests: BTreeMap<(String, &'static str, String), usize>,
-    /// Committed changes by kind and resource.
+    /// Committed object changes by kind (create, update or delete) and resource.
     pub(super) commits: BTreeMap<(&'static str, String), usize>,
     pub(super) calls: BTreeMap<CsiMethod, usize>,
     /// Watch events delivered, by client (with node name) and resource.
@@ -58,7 +58,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Runs the references in simulated time, with a defect if given.
+    /// Creates a runner for the references in simulated time, with an injected defect if one is given.
     pub(super) fn simulated(seed: u64, defect: Option<Defect>) -> Self {
         Self {
             seed: Some(seed),
@@ -66,7 +66,7 @@ impl Runner {
         }
     }
 
-    /// Runs the programs of a manifest in real time, with the references in the other roles; without a manifest, only the references.
+    /// Creates a runner for the programs of a manifest in real time. The references run in all roles that the manifest does not fill.
     pub(super) fn real(manifest: Option<Manifest>, defect: Option<Defect>) -> Self {
         let mut systems = built_in(defect);
         if let Some(manifest) = &manifest {
@@ -84,8 +84,8 @@ impl Runner {
         self.seed.is_some()
     }
 
-    /// Runs a scenario. Fails if its expectations are not met, because the counts would be meaningless. With an injected defect, failed
-    /// expectations are ignored: the counts show the effect of the defect.
+    /// Runs a scenario. Fails if an expectation of the scenario is not met: the counts would be meaningless. With an injected defect,
+    /// unmet expectations are ignored: the counts show the effect of the defect.
     pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         let (run, unmet) = self.run_counted(scenario, refresh)?;
         match unmet.filter(|_| self.defect.is_none()) {
@@ -94,7 +94,7 @@ impl Runner {
         }
     }
 
-    /// Runs a scenario, ignoring its expectations.
+    /// Runs a scenario and ignores unmet expectations.
     pub(super) fn run_ignoring_failures(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         self.run_counted(scenario, refresh).map(|(run, _)| run)
     }
@@ -106,7 +106,7 @@ impl Runner {
         Ok(manifest.and_then(|manifest| manifest.skip_reason(&plan)))
     }
 
-    /// Runs a scenario; returns its counts, and the failed expectation, if any.
+    /// Runs a scenario. Returns its counts, and a message on an unmet expectation, if any.
     fn run_counted(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
         let counted = Arc::new(Mutex::new(Run::default()));
@@ -175,7 +175,7 @@ impl Run {
         };
     }
 
-    /// The counts of a step; zero if the run ended before the step.
+    /// The counts of a step; all zero if the run ended before the step started.
     pub(super) fn step(&self, step: usize) -> &Tally {
         static NOTHING: LazyLock<Tally> = LazyLock::new(Tally::default);
         self.steps.get(step).unwrap_or(&NOTHING)
@@ -202,7 +202,7 @@ impl Run {
         self.largest_object
     }
 
-    /// An existing object of a resource.
+    /// An object of a resource that exists at the end of the run.
     pub(super) fn object(&self, resource: &str) -> Option<&Value> {
         let mut objects = self.objects.iter();
         let (_, object) = objects.find(|((of, _), _)| of == resource)?;
@@ -246,14 +246,14 @@ impl Tally {
         }
     }
 
-    /// Number of changes of capacity objects of one kind: `create`, `update` or `delete`.
+    /// Number of changes of capacity objects of one kind (`create`, `update` or `delete`).
     pub(super) fn objects(&self, change: &str) -> usize {
         let key = |(kind, resource): &(&str, String)| *kind == change && resource == RESOURCE;
         let of_kind = self.commits.iter().filter(|(it, _)| key(it));
         of_kind.map(|(_, count)| count).sum()
     }
 
-    /// Number of all changes of capacity objects.
+    /// Number of all changes of capacity objects in the step.
     pub(super) fn writes(&self) -> usize {
         ["create", "update", "delete"]
             .map(|change| self.objects(change))
@@ -274,7 +274,7 @@ impl Tally {
         of_client.map(|(_, count)| count).sum()
     }
 
-    /// Number of requests of a client with this verb, optionally for one resource.
+    /// Number of a client's requests with this verb, for one resource or, if `resource` is empty, for all.
     pub(super) fn count_requests(&self, client: &str, verb: &str, resource: &str) -> usize {
         let matches = |(by, how, what): &(String, &str, String)| {
             by == client && *how == verb && (resource.is_empty() || what == resource)

@@ -34,10 +34,10 @@ use journal::Runner;
 pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
 pub use text::text;
 
-/// A function that runs a study.
+/// A function that runs a study on the inputs in `Setup`.
 pub type RunStudy = fn(Setup) -> Study;
 
-/// The studies that need no cluster, by name.
+/// The studies that run no programs in a cluster, by name.
 pub const STUDIES: &[(&str, RunStudy)] = &[
     ("autoscaler", autoscaler::run),
     ("designs", designs::run),
@@ -83,7 +83,7 @@ pub struct Common {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of studies that run the references.
+/// Arguments of studies that run the reference implementations.
 #[derive(Args)]
 struct DefectArgs {
     /// Inject a defect into a reference implementation, to see which findings fail
@@ -123,7 +123,7 @@ impl StudyArgs {
         }
     }
 
-    /// The manifest of the programs that replace the references.
+    /// The manifest of the programs to run in place of the references.
     pub fn sut(&self) -> Option<&Path> {
         match &self.what {
             StudyCommand::Burst(args) => args.sut.as_deref(),
@@ -131,7 +131,7 @@ impl StudyArgs {
         }
     }
 
-    /// Runs the study, with the programs of the manifest from [`StudyArgs::sut`].
+    /// Runs the study that the arguments select, with the programs of the manifest from [`StudyArgs::sut`].
     pub fn run(&self, manifest: Option<Manifest>) -> Result<Study, BoxError> {
         let setup = self.common().setup();
         match &self.what {

@@ -5,11 +5,11 @@ use maud::{PreEscaped, html};
 
 use super::svg;
 
-/// Height of the title, and of a legend line, in pixels.
+/// Height of the title area, and of one legend line, in pixels.
 const TITLE: f64 = 30.0;
 const LEGEND: f64 = 20.0;
 
-/// The colours of the page's style sheet.
+/// Style sheet with the colours of the HTML page.
 const STYLE: &str = "\
 svg { --paper: #fff; --ink: #1b1f24; --quiet: #59636e; --rule: #d0d7de; --l0: #0b62c4; --l1: #c2410c; --l2: #1a7f37; --l4: #8a5a00; --l5: #b3261e;
   font: 12px ui-monospace, \"DejaVu Sans Mono\", monospace; }
@@ -32,14 +32,14 @@ pub(super) fn picture(plot: &Plot) -> String {
     let height = below + LEGEND * plot.lines.len() as f64 + 8.0;
     let drawing = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
-            aria-label={ (plot.title) ": " (svg::in_words(plot)) } {
+            aria-label={ (plot.title) ": " (svg::text_alternative(plot)) } {
             style { (PreEscaped(STYLE)) }
             rect.paper width=(width) height=(height) {}
             text.title x="4" y="18" { (plot.title) }
-            g transform={ "translate(0 " (TITLE) ")" } { (svg::field(plot)) }
+            g transform={ "translate(0 " (TITLE) ")" } { (svg::plot_area(plot)) }
             @for (number, line) in plot.lines.iter().enumerate() {
                 g transform={ "translate(90 " (below + LEGEND * number as f64) ")" } {
-                    (svg::sample(number))
+                    (svg::legend_line(number))
                     text x="60" y="11" { (line.name) }
                 }
             }

@@ -12,9 +12,9 @@ const LEFT: f64 = 90.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 20.0;
-/// Half the width of a marker, in pixels.
+/// Half the width of a marker on a plotted line, in pixels.
 const MARK: f64 = 3.5;
-/// Maximum number of markers per line.
+/// Maximum number of markers per plotted line.
 const MARKS: usize = 24;
 /// Approximate number of ticks per axis.
 const TICKS: f64 = 5.0;
@@ -27,8 +27,8 @@ pub(super) fn size() -> (f64, f64) {
     (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM)
 }
 
-/// Renders axes and lines of the plot, without title and legend.
-pub(super) fn field(plot: &Plot) -> Markup {
+/// Renders the axes and lines of the plot, without title and legend.
+pub(super) fn plot_area(plot: &Plot) -> Markup {
     let (x, y) = (
         Scale::of(&plot.x, plot, |point| point.0),
         Scale::of(&plot.y, plot, |point| point.1),
@@ -46,8 +46,8 @@ pub(super) fn figure(plot: &Plot) -> Markup {
         figure {
             div.wide {
                 svg.plot viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
-                    aria-label={ (plot.title) ": " (in_words(plot)) } {
-                    (field(plot))
+                    aria-label={ (plot.title) ": " (text_alternative(plot)) } {
+                    (plot_area(plot))
                 }
             }
             figcaption { (legend(plot)) }
@@ -55,8 +55,8 @@ pub(super) fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// The last value of each line as text, for screen readers.
-pub(super) fn in_words(plot: &Plot) -> String {
+/// The last point of each line as text, for screen readers.
+pub(super) fn text_alternative(plot: &Plot) -> String {
     let ends = plot.lines.iter().filter_map(|line| {
         let (x, y) = line.points.last()?;
         Some(format!("{} ends at {} with {}", line.name, short(*x), short(*y)))
@@ -64,7 +64,7 @@ pub(super) fn in_words(plot: &Plot) -> String {
     ends.collect::<Vec<_>>().join("; ")
 }
 
-/// Maps values to fractions of an axis.
+/// Maps values to fractions of the length of an axis.
 struct Scale {
     low: f64,
     high: f64,
@@ -98,7 +98,7 @@ impl Scale {
         }
     }
 
-    /// Tick values. On a logarithmic axis: powers of ten; on a linear axis: multiples of 1, 2 or 5 times a power of ten.
+    /// Values at the ticks of the axis: powers of ten on a logarithmic axis, multiples of 1, 2 or 5 times a power of ten on a linear axis.
     fn ticks(&self) -> Vec<f64> {
         if self.is_logarithmic {
             let powers = self.low.log10().ceil() as i32..=self.high.log10().floor() as i32;
@@ -123,7 +123,7 @@ fn y_px(scale: &Scale, value: f64) -> f64 {
     TOP + HEIGHT * (1.0 - scale.share(value))
 }
 
-/// Formats a coordinate with one decimal.
+/// Formats a pixel coordinate with one decimal.
 fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
@@ -183,7 +183,7 @@ fn legend(plot: &Plot) -> Markup {
         ul.legend {
             @for (number, line) in plot.lines.iter().enumerate() {
                 li {
-                    svg width="48" height="14" aria-hidden="true" { (sample(number)) }
+                    svg width="48" height="14" aria-hidden="true" { (legend_line(number)) }
                     (line.name)
                 }
             }
@@ -191,8 +191,8 @@ fn legend(plot: &Plot) -> Markup {
     }
 }
 
-/// A line sample for the legend, 48 by 14 pixels.
-pub(super) fn sample(number: usize) -> Markup {
+/// Renders a piece of a plotted line for the legend, 48 by 14 pixels.
+pub(super) fn legend_line(number: usize) -> Markup {
     let style = number % STYLES;
     html! {
         g class={ "line-" (style) } {

@@ -6,7 +6,7 @@ use crate::study::{Cell, Finding, Study, Table};
 use suites::Catalogue;
 use suites::harness::report::Paint;
 
-/// Renders the full text.
+/// Renders the study as text, with colours if `paint` has them.
 pub fn text(study: &Study, paint: Paint) -> String {
     let mut text = format!("{}: {}\n", paint.strong(study.name), study.title);
     for table in &study.tables {

@@ -1,4 +1,4 @@
-//! The case file of a cell (a fault at one point of a case): the user's case, with the fault injected at the start, and with the
+//! The case file of a cell (a fault at one point of a case): the swept case, with the fault injected at the start, and with the
 //! specification in place of the expectations.
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use suites::harness::scenario::{Scenario, ScenarioError};
 use super::fault::Fault;
 use super::point::Point;
 
-/// Prefix of the ids of cells.
+/// Prefix of the case ids of cells.
 const SWEPT: &str = "sweep";
 
 /// The case to sweep, with the specification as the expectation of each step.
@@ -20,12 +20,12 @@ pub struct CaseTemplate {
 const AFTERWARDS: &str = "afterwards";
 
 impl CaseTemplate {
-    /// Parses a case.
+    /// Parses the case to sweep.
     pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut value: Value = serde_saphyr::from_str(&scenario.text).map_err(|error| {
             scenario.error(
                 scenario.file.id.referenced,
-                format!("it is no valid YAML: {error}"),
+                format!("the case is no valid YAML: {error}"),
             )
         })?;
         let steps = value["steps"].as_array_mut().into_iter().flatten();
@@ -46,7 +46,7 @@ impl CaseTemplate {
         self.text("none", Vec::new(), json!({}))
     }
 
-    /// The case file with a fault at a point.
+    /// The case file for the run with a fault at one point.
     pub(super) fn with_fault(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
         let role = point.role.as_str();
         let last = match fault.kills && !self.leaves_stopped(role) {
@@ -80,7 +80,7 @@ impl CaseTemplate {
             steps.push(last);
         }
         serde_saphyr::to_string(&value).map_err(|error| {
-            ScenarioError::whole(self.id.as_ref(), format!("cannot write it as YAML: {error}"))
+            ScenarioError::whole(self.id.as_ref(), format!("cannot be written as YAML: {error}"))
         })
     }
 }

@@ -13,19 +13,19 @@ pub struct Fault {
     pub name: &'static str,
     /// Effect of the fault, as a sentence for the report.
     pub text: &'static str,
-    /// The kinds of points that the fault applies to.
+    /// The kinds of points at which the fault can be injected.
     pub on: &'static [Kind],
-    /// Whether the program is killed and must be restarted.
+    /// Whether the fault kills the program, which must be restarted afterwards.
     pub kills: bool,
-    /// CSI methods at which the program need not survive the fault, because no program can start without identifying the driver.
+    /// CSI methods at which the program may end after the fault, because no program can start without identifying the driver.
     ends_at: &'static [CsiMethod],
-    /// The actions that inject the fault at a point: a fault of the API server, or a fault rule of the driver.
+    /// Returns the actions that inject the fault at a point: a fault of the API server, or a fault rule of the driver.
     effects: fn(&Point) -> Vec<Value>,
 }
 
 use Kind::{Call, Delivery, Read, Watch, Write};
 
-/// The calls that identify a driver.
+/// The CSI methods by which a program identifies the driver.
 const IDENTIFYING_CALLS: [CsiMethod; 5] = [
     CsiMethod::Probe,
     CsiMethod::GetPluginInfo,
@@ -51,23 +51,23 @@ faults! {
     "lost", "the request is executed, but its response is lost", [Write, Call], |_| vec![json!({"cut": "after"})];
     "cut", "the connection is closed before the request is executed", [Write, Read, Watch, Call],
         |_| vec![json!({"cut": "before"})];
-    "409", "the server returns 409 Conflict", [Write], |_| vec![json!({"status": 409})];
-    "410", "the server returns 410 Expired", [Watch], |_| vec![json!({"status": 410})];
-    "429", "the server returns 429 Too Many Requests, with Retry-After", [Write, Read, Watch],
+    "409", "the API server returns 409 Conflict", [Write], |_| vec![json!({"status": 409})];
+    "410", "the API server returns 410 Expired", [Watch], |_| vec![json!({"status": 410})];
+    "429", "the API server returns 429 Too Many Requests, with Retry-After", [Write, Read, Watch],
         |_| vec![json!({"status": 429, "retryAfter": 1})];
-    "500", "the server returns 500 Internal Error", [Write, Read, Watch], |_| vec![json!({"status": 500})];
+    "500", "the API server returns 500 Internal Error", [Write, Read, Watch], |_| vec![json!({"status": 500})];
     "held", "the watch events are delayed by 300 ms", [Watch], |_| vec![json!({"lag": "300ms"})];
     "ended", "the watch ends before the event", [Delivery], |point| vec![json!({"endAfter": point.event - 1})];
     "missed", "the watch ends before the event and cannot resume, so the client sees only the objects of a new list", [Delivery],
         |point| vec![json!({"endAfter": point.event - 1}), json!({"status": 410, "skip": point.number})];
-    "hangs", "the driver does not return", [Call], |_| vec![json!({"hang": true})];
-    "late", "the driver returns after 500 ms", [Call], |_| vec![json!({"delay": "500ms"})];
+    "hangs", "the driver does not respond", [Call], |_| vec![json!({"hang": true})];
+    "late", "the driver responds after 500 ms", [Call], |_| vec![json!({"delay": "500ms"})];
     "unavailable", "the driver returns UNAVAILABLE", [Call], |_| vec![json!({"code": "UNAVAILABLE"})];
     "internal", "the driver returns INTERNAL", [Call] ends_at: &IDENTIFYING_CALLS, |_| vec![json!({"code": "INTERNAL"})];
 }
 
 impl Fault {
-    /// A fault that does not kill the program, and that the program must survive at a call of any CSI method.
+    /// A fault that does not kill the program, and that the program must survive in a call of any CSI method.
     const fn new(
         name: &'static str,
         text: &'static str,
@@ -90,12 +90,12 @@ impl Fault {
         format!("{}-{}", point.name(), self.name)
     }
 
-    /// Whether the fault applies to a point, and the program must survive the fault there.
+    /// Whether the fault can be injected at a point, and the program must survive it there.
     pub(super) fn fits(&self, point: &Point) -> bool {
         self.on.contains(&point.kind) && self.ends_at.iter().all(|method| method.as_str() != point.verb)
     }
 
-    /// The actions of a case that inject the fault once, at the point.
+    /// The actions, in the case format, that inject the fault once at the point.
     pub(super) fn actions(&self, point: &Point) -> Vec<Value> {
         let place = match point.kind {
             Call => json!({"method": point.verb}),

@@ -1,5 +1,5 @@
-//! A sweep: runs one case many times, each time with one fault at another point of the traffic of the systems under test. The specification
-//! must hold afterwards.
+//! A sweep: runs one case many times, each time with one fault at another point of the programs' traffic. The specification
+//! must hold after the fault.
 //!
 //! ```text
 //! point    every request, watch event and call of a run    fault    the faults for each kind of point
@@ -33,18 +33,18 @@ pub use case::CaseTemplate;
 pub use fault::{FAULTS, Fault};
 pub use page::page;
 pub use point::{Kind, Point, points};
-pub use record::{CellRecord, Swept, SweptCase};
+pub use record::{CellRecord, SweepOutcome, SweptCase};
 
 /// A fault at a point of a case: one cell in the grid of points and faults.
 #[derive(Clone)]
 pub struct Cell {
     /// Id of the case.
     pub case: String,
-    /// The point.
+    /// The point at which the fault is injected.
     pub point: Point,
-    /// The fault.
+    /// The fault to inject.
     pub fault: &'static Fault,
-    /// The case file with the fault.
+    /// The text of the case file with the fault.
     pub text: String,
     plan: Arc<Plan>,
 }
@@ -60,14 +60,14 @@ pub enum CellResult {
         /// The failure in one line, to which patterns of known failures are compared.
         #[serde(rename = "said")]
         failure_text: String,
-        /// The whole failure, as printed on a terminal.
+        /// The failure with its causal chain, as printed on a terminal.
         text: String,
     },
-    /// The specification is violated in the way of this known failure of the manifest.
+    /// The specification is violated, which the known failure at this position of the manifest excuses.
     Known(String),
     /// The fault was not injected: the run never reached the point, or an action of the case failed.
     Unmet,
-    /// Inconclusive: the machine was too busy.
+    /// Inconclusive: the host was too busy.
     Undecided,
     /// The case could not be run.
     Broken(String),
@@ -78,24 +78,24 @@ pub enum CellResult {
 /// The reason that a case cannot be swept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// The case has an action that the specification does not model.
+    /// The case has an action that the specification does not model, or is invalid.
     #[error(transparent)]
     Case(#[from] ScenarioError),
     /// The case could not be run.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The specification is violated even without a fault.
-    #[error("{case} fails without any fault: {failure_text}; fix that first")]
+    #[error("{case} fails without any fault: {failure_text}; fix this failure first")]
     Fails {
         /// Id of the case.
         case: String,
         /// The text of the failure.
         failure_text: String,
     },
-    /// The case fails even without a fault, with a known failure.
-    #[error("it fails without any fault, with the known failure at {0}")]
+    /// The case fails even without a fault. The known failure at this position of the manifest excuses the failure.
+    #[error("the case fails without any fault, with the known failure at {0}")]
     Known(String),
-    /// The case does not apply to these systems.
+    /// The case does not apply to the systems under test, for this reason.
     #[error("{0}")]
     Skipped(String),
 }
@@ -109,15 +109,15 @@ pub struct Sweep {
     pub options: RunOptions,
     /// Number of concurrent runs.
     pub jobs: usize,
-    /// The command that runs a single cell, without the name of the cell.
+    /// The command line that runs a single cell, without the name of the cell.
     pub rerun: String,
     /// Manifest of the systems, which determines skipped cases and known failures; `None` for built-in systems.
     pub manifest: Option<Manifest>,
 }
 
 impl Sweep {
-    /// Runs the case once without a fault, and returns its cells, sorted by point. `roles`: the roles whose requests, watch events and
-    /// calls are points.
+    /// Runs the case once without a fault, and returns its cells in the order of their points. `roles`: the roles whose requests, events
+    /// and calls are points.
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
         let document = CaseTemplate::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
@@ -131,7 +131,7 @@ impl Sweep {
         let outcome = suites::harness::run(Arc::clone(&plan), &self.systems, self.options.clone()).await?;
         if let Some(failure) = outcome.verdict.failure() {
             let failure_text = FailureText::of(failure);
-            return Err(match self.known(&scenario.id, plan.id(), &failure_text) {
+            return Err(match self.known_failure(&scenario.id, plan.id(), &failure_text) {
                 Some(known) => SweepError::Known(known.position.clone()),
                 None => SweepError::Fails {
                     case: scenario.id.clone(),
@@ -150,7 +150,7 @@ impl Sweep {
                 .as_ref()
                 .and_then(|manifest| manifest.skip_reason(plan))
         };
-        // Leaves out faults that a case file may not contain, and faults that the program need not survive.
+        // Leaves out faults that a case file may not contain, and faults that the program under test need not survive.
         Ok(cells
             .filter_map(|(point, fault)| {
                 let text = document.with_fault(&point, fault).ok()?;
@@ -168,7 +168,7 @@ impl Sweep {
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
         let plan = resolve_generated_case("sweep.yaml", text)?;
-        // A case that cannot be adapted to the driver under test stays unchanged, and is skipped later.
+        // A case that cannot be adapted to the driver under test is returned unchanged, and is skipped later.
         let adapted = self
             .manifest
             .as_ref()
@@ -177,7 +177,7 @@ impl Sweep {
     }
 
     /// The manifest entry that excuses a failure. An entry may name the cell or the whole case.
-    fn known(&self, case: &str, cell: &str, failure_text: &FailureText) -> Option<&KnownFailure> {
+    fn known_failure(&self, case: &str, cell: &str, failure_text: &FailureText) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]
             .into_iter()
@@ -187,7 +187,7 @@ impl Sweep {
             })
     }
 
-    /// Runs the cells, and passes results to `each` as they end.
+    /// Runs the cells, and passes each result to `each` as soon as the run ends.
     pub async fn run(
         &self,
         cells: Vec<Cell>,
@@ -215,7 +215,7 @@ impl Sweep {
     async fn run_cell(&self, cell: &Cell) -> CellResult {
         match suites::harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
             Ok(outcome) => self.cell_result(cell, &outcome),
-            // An action of the case needs an object that the killed program would have written.
+            // An action of the case needs an object that the program would have written if it had not been killed.
             Err(StartError::Refused { .. }) if cell.fault.kills => CellResult::Unmet,
             Err(error @ StartError::Panicked { .. }) => CellResult::Internal(error.to_string()),
             Err(error) => CellResult::Broken(error.to_string()),
@@ -234,7 +234,7 @@ impl Sweep {
             return CellResult::Undecided;
         }
         let failure_text = FailureText::of(failure);
-        if let Some(known) = self.known(&cell.case, cell.plan.id(), &failure_text) {
+        if let Some(known) = self.known_failure(&cell.case, cell.plan.id(), &failure_text) {
             return CellResult::Known(known.position.clone());
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());

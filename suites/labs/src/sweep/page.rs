@@ -1,4 +1,4 @@
-//! `sweep.html`: the grid of points and faults, and the failures.
+//! `sweep.html`: the grid of points and faults of a case, and the failures.
 
 use maud::{Markup, html};
 
@@ -6,9 +6,9 @@ use super::{CellRecord, CellResult, FAULTS, Fault};
 use suites::report::escape::printable_text;
 use suites::report::whole_page;
 
-/// The page of one case.
+/// Renders the grid and the failures of one case as an HTML page.
 pub fn page(case: &str, cells: &[CellRecord]) -> String {
-    let failed = cells.iter().filter(|cell| cell.held.sign() == "F").count();
+    let failed = cells.iter().filter(|cell| cell.held.symbol() == "F").count();
     let title = format!("{case}: {} cells, {failed} failed", cells.len());
     let columns: Vec<&Fault> = FAULTS
         .iter()
@@ -53,7 +53,7 @@ fn grid(columns: &[&Fault], cells: &[CellRecord]) -> Markup {
                         @for fault in columns {
                             td {
                                 @if let Some(cell) = row.iter().find(|cell| cell.fault == fault.name) {
-                                    (cell.held.sign())
+                                    (cell.held.symbol())
                                 }
                             }
                         }
@@ -78,8 +78,8 @@ fn failures(cells: &[CellRecord]) -> Markup {
 }
 
 impl CellResult {
-    /// The character for a cell in the grid.
-    pub fn sign(&self) -> &'static str {
+    /// The character that represents the result in the grid.
+    pub fn symbol(&self) -> &'static str {
         match self {
             CellResult::Held => ".",
             CellResult::Failed { .. } => "F",

@@ -1,5 +1,5 @@
-//! The points at which a sweep injects faults: every request, watch event and CSI call of the systems under test in a run. Points that are
-//! otherwise equal are numbered.
+//! The points at which a sweep injects faults: every request, watch event and CSI call of the programs under test in a run. Equal points
+//! are numbered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::fmt;
 use suites::harness::journal::{Fact, Observation};
 use suites::harness::scenario::Role;
 
-/// The kind of a point, which determines the faults that can be injected there.
+/// The kind of a point of the traffic, which determines the faults that can be injected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A mutating request.
+    /// A mutating API request.
     Write,
-    /// A get or a list.
+    /// A get or list request.
     Read,
-    /// The start of a watch.
+    /// The request that starts a watch.
     Watch,
     /// A watch event.
     Delivery,
@@ -25,17 +25,17 @@ pub enum Kind {
 /// A request, watch event or CSI call at which a fault can be injected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// The role of the client.
+    /// The role of the program that sends the request, receives the event or calls the driver.
     pub role: Role,
     /// Whether the point is a request, a watch event or a call.
     pub kind: Kind,
-    /// Verb of a request, `watch` also for a watch event; method of a call.
+    /// Verb of the API request (`watch` for a watch event), or method of the CSI call.
     pub verb: String,
-    /// Resource of a request or a watch event, with its subresource; empty for a call.
+    /// Resource of the request or watch event, with its subresource; empty for a CSI call.
     pub resource: String,
-    /// 1-based occurrence among equal requests or calls.
+    /// Number of the request or call among equal ones, starting at 1. For a watch event, the number of its watch.
     pub number: u32,
-    /// For a watch event: its number within the watch, starting at 1.
+    /// For a watch event, its number within the watch, starting at 1; otherwise 0.
     pub event: u32,
 }
 
@@ -63,7 +63,7 @@ impl Point {
         }
     }
 
-    /// Whether the fault was injected. For calls, enough calls of the method were made; otherwise, the journal contains a fact about the
+    /// Whether the fault was injected: enough calls of the CSI method were made or, for other points, the journal contains a fact about an
     /// injected fault.
     pub(super) fn is_reached(&self, facts: &[Fact]) -> bool {
         match self.kind {
@@ -94,7 +94,7 @@ impl fmt::Display for Point {
 /// All points of a run at which faults can be injected, in the order of the journal.
 pub fn points(facts: &[Fact]) -> Vec<Point> {
     let mut numbers: BTreeMap<(Role, String, String), u32> = BTreeMap::new();
-    // Per client and resource: number of the newest watch, and number of events that it has delivered.
+    // Per client and resource: number of the newest watch, and number of events that this watch has delivered.
     let mut watches: BTreeMap<(String, String), (u32, u32)> = BTreeMap::new();
     let mut points = Vec::new();
     for fact in facts {

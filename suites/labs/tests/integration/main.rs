@@ -1,4 +1,4 @@
-//! Studies, sweeps and the self-test as libraries. The commands are tested in xtask.
+//! Tests studies, sweeps and the self-test through the library API. The commands are tested in xtask.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 

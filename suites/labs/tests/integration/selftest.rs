@@ -5,7 +5,7 @@ use std::sync::Arc;
 use labs::selftest::{Pairing, Selftest, SelftestReport, Trial, TrialResult};
 use suites::{Defect, case_files, plan};
 
-/// Two cases from rows of one table, and a case of a separate file.
+/// Two cases from rows of one table, and one case from a separate file.
 const CASES: [&str; 3] = [
     "scheduler/filter/limit/exactly",
     "scheduler/filter/limit/one-byte-more",
@@ -114,7 +114,7 @@ fn requirements_are_not_counted_unless_every_defect_ran_with_every_case() {
     assert_eq!(report(Pairing::Named, &trials()).demands, None);
 }
 
-/// The result of one run with the second defect is missing, and so are all results without a defect.
+/// The results of one run with the second defect and of all runs without a defect are missing.
 #[test]
 fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let selftest = selftest(Pairing::Full);
@@ -131,7 +131,7 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let report = SelftestReport::new(&part, &begun, Vec::new());
     assert_eq!((report.problems.len(), report.demands), (0, None));
 
-    // A defect is not reported while one of its runs is inconclusive and must be repeated.
+    // The report leaves out a defect while one of its runs is inconclusive and must be repeated.
     let open = vec![
         trial("scheduler-a", CASES[0], TrialResult::Undecided),
         trial("scheduler-a", CASES[1], TrialResult::Passed),

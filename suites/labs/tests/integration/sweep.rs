@@ -1,4 +1,4 @@
-//! Sweeps with known failures of a manifest: an entry excuses the cells that it matches, and nothing else.
+//! Sweeps with known failures in a manifest: an entry excuses only the cells that it matches.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use suites::{Defects, case_files};
 
 use crate::systems::{manifest, simulated, with_wire_rules};
 
-/// Features of a publisher that survives a closed CSI connection.
+/// Features in the manifest of a publisher that survives a closed CSI connection.
 const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
-/// Name of the cell that closes the connection at the first GetCapacity call. The cell fails if the publisher does not reconnect.
+/// Name of the cell that closes the connection at the first GetCapacity call, which fails if the publisher does not reconnect.
 const CELL: &str = "publisher-getcapacity-1-cut";
 const UNANSWERED: &str = "it answered UNAVAILABLE a fault rule cut the connection";
 

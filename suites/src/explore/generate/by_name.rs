@@ -5,7 +5,7 @@ use harness::plan::{NAMESPACE, WORKLOADS};
 use serde_json::{Value, json};
 
 use super::super::cluster::CLASSES;
-use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
+use super::super::event::{CAPACITY_KIND, CapacityPatch, CapacityReplacement, Event};
 use super::Generator;
 use super::topology::LABEL_MAX;
 
@@ -15,19 +15,21 @@ const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
 /// Suffix of generated names that contain dots.
 const DOMAIN: &str = ".disk.example.com";
 
-/// Capacity values.
+/// Values of the fields `capacity` and `maximumVolumeSize`.
 const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
 /// Generates a write of a capacity object by name, as another client. The API server may reject the write.
 pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
-    let known = generator.rng.any(generator.state.written.values().cloned());
+    let known = generator
+        .rng
+        .pick_from_iter(generator.state.written.values().cloned());
     match known.filter(|_| !generator.rng.one_in(3)) {
         Some(known) => Some(patch_or_replacement(generator, &known)),
         None => Some(Event::Object(object_to_create(generator))),
     }
 }
 
-/// An object to create. Every second object is invalid, or has a generateName.
+/// A capacity object to create. Every second object is invalid, or has a generateName.
 fn object_to_create(generator: &mut Generator) -> Value {
     let name = generator.name('x');
     let mut object = object(generator, &name);
@@ -48,7 +50,7 @@ fn object_to_create(generator: &mut Generator) -> Value {
     object
 }
 
-/// A patch of an object that may exist.
+/// A patch or replacement of a capacity object that may exist.
 fn patch_or_replacement(generator: &mut Generator, known: &Value) -> Event {
     let size = *generator.rng.pick(&SIZES);
     let merge = match generator.rng.below(8) {
@@ -57,11 +59,11 @@ fn patch_or_replacement(generator: &mut Generator, known: &Value) -> Event {
         2 => json!({"maximumVolumeSize": size}),
         3 => json!({"capacity": null}),
         4..=5 => json!({"capacity": size}),
-        _ => return replaced(generator, known),
+        _ => return replacement(generator, known),
     };
     let metadata = &known["metadata"];
     let word = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
-    Event::Merge(Merge {
+    Event::Merge(CapacityPatch {
         resource: RESOURCE.to_owned(),
         namespace: word("namespace"),
         name: word("name"),
@@ -69,8 +71,8 @@ fn patch_or_replacement(generator: &mut Generator, known: &Value) -> Event {
     })
 }
 
-/// A replacement of an object that may not exist, with the current or an outdated resourceVersion.
-fn replaced(generator: &mut Generator, known: &Value) -> Event {
+/// A replacement of a capacity object that may not exist, with the current or an outdated resourceVersion.
+fn replacement(generator: &mut Generator, known: &Value) -> Event {
     let mut object = known.clone();
     object["apiVersion"] = version(generator).into();
     object["capacity"] = (*generator.rng.pick(&SIZES)).into();
@@ -78,7 +80,7 @@ fn replaced(generator: &mut Generator, known: &Value) -> Event {
         object["metadata"]["name"] = "nobody".into();
     }
     let resource_version = generator.rng.one_in(3).then(|| "1".to_owned());
-    Event::Replace(Replace {
+    Event::Replace(CapacityReplacement {
         object,
         resource_version,
     })
@@ -97,13 +99,13 @@ fn object(generator: &mut Generator, name: &str) -> Value {
 
 /// A node topology that selects all nodes, no node, or one node.
 fn topology(generator: &mut Generator) -> Value {
-    // A longer node name is invalid as a label value in a selector.
+    // A node name longer than LABEL_MAX is invalid as a label value in a selector.
     let nodes = generator
         .state
         .nodes
         .keys()
         .filter(|name| name.len() <= LABEL_MAX);
-    let node = generator.rng.any(nodes.cloned());
+    let node = generator.rng.pick_from_iter(nodes.cloned());
     match (generator.rng.below(3), node) {
         (0, _) => json!({}),
         (1, Some(node)) => json!({"matchLabels": {"kubernetes.io/hostname": node}}),

@@ -14,7 +14,7 @@ use super::{objects, settings, storage, topology};
 
 pub(super) fn generate(rng: &mut SeededRng, focus: &Focus) -> GeneratedCluster {
     let mode = *rng.pick(focus.modes);
-    let keys = topology::keys(rng);
+    let keys = topology::random_topology_keys(rng);
     let driver = storage::driver(rng, keys);
     let mut cluster = GeneratedCluster {
         roles: focus.roles.to_vec(),
@@ -102,13 +102,13 @@ fn volumes(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Vec<Volume> {
     for index in 1..=rng.between(1, 2) {
         let classes = cluster.classes.iter().map(|class| class.name.clone());
         let nodes = cluster.nodes.iter().map(|node| node.name.clone());
-        // A longer node name is invalid as a label value in a selector.
+        // A node name longer than LABEL_MAX is invalid as a label value in a selector.
         let nodes = nodes.filter(|name| name.len() <= LABEL_MAX);
         volumes.push(Volume {
             name: format!("v{index}"),
-            class: rng.any(classes).unwrap_or_else(|| "fast".to_owned()),
+            class: rng.pick_from_iter(classes).unwrap_or_else(|| "fast".to_owned()),
             size: sizes::size(rng),
-            node: rng.any(nodes).filter(|_| !rng.one_in(3)),
+            node: rng.pick_from_iter(nodes).filter(|_| !rng.one_in(3)),
         });
     }
     volumes

@@ -3,16 +3,16 @@
 use harness::scenario::Role;
 
 use super::super::cluster::CLASSES;
-use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, Named, NodeEvent, Release};
+use super::super::event::{ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, ObjectName, Release};
 use super::super::focus::Focus;
 use super::topology::{LONG_NODES, NODES};
 use super::{Generator, by_name, cluster, faults, objects, settings, storage, topology, workload};
 
-/// A kind of event.
+/// A kind of generated event, with its weights and the function that generates such an event.
 struct Kind {
     /// Weight per focus, indexed by [`Focus::column`].
     weights: [u32; 4],
-    /// Generates an event; `None` if there is no object that such an event could change.
+    /// Generates an event; `None` if no object exists that an event of this kind could change.
     generate: fn(&mut Generator) -> Option<Event>,
 }
 
@@ -34,9 +34,9 @@ const KINDS: [Kind; 36] = [
     kind([1, 3, 1, 2], storage_capacity_set),
     kind([1, 1, 1, 1], csi_driver_deleted),
     kind([2, 2, 1, 1], csi_driver_created),
-    kind([2, 6, 2, 1], objects::created),
-    kind([4, 6, 2, 2], objects::edited),
-    kind([3, 4, 2, 2], objects::deleted),
+    kind([2, 6, 2, 1], objects::create_capacity_object),
+    kind([4, 6, 2, 2], objects::update_capacity_object),
+    kind([3, 4, 2, 2], objects::delete_capacity_object),
     kind([3, 5, 2, 2], by_name::write_by_name),
     kind([2, 2, 4, 2], node_or_csinode_deleted),
     kind([0, 14, 0, 16], workload::pod),
@@ -49,7 +49,7 @@ const KINDS: [Kind; 36] = [
     kind([3, 2, 2, 2], faults::requests_fail),
     kind([3, 3, 2, 2], faults::watches_break),
     kind([2, 2, 3, 1], faults::outage),
-    kind([2, 1, 1, 1], faults::killed),
+    kind([2, 1, 1, 1], faults::kill_program),
     kind([2, 0, 3, 2], |generator| stopped(generator, Role::Publisher)),
     kind([3, 0, 3, 4], |generator| started(generator, Role::Publisher)),
     kind([1, 0, 1, 1], |generator| stopped(generator, Role::Driver)),
@@ -72,12 +72,12 @@ pub(super) fn event(generator: &mut Generator) -> Option<Event> {
 impl Generator {
     /// A random existing node; `None` if no node exists.
     pub(super) fn node(&mut self) -> Option<String> {
-        self.rng.any(self.state.nodes.keys().cloned())
+        self.rng.pick_from_iter(self.state.nodes.keys().cloned())
     }
 
     /// A random existing class; `None` if no class exists.
     pub(super) fn class(&mut self) -> Option<String> {
-        self.rng.any(self.state.classes.clone())
+        self.rng.pick_from_iter(self.state.classes.clone())
     }
 
     /// A random segment of the existing nodes; if no node has a segment, a segment without nodes.
@@ -88,7 +88,7 @@ impl Generator {
     /// The segment of a random node.
     pub(super) fn node_segment(&mut self) -> Option<String> {
         let segments = topology::segments(self.state.nodes.values(), &self.cluster.driver);
-        self.rng.any(segments)
+        self.rng.pick_from_iter(segments)
     }
 }
 
@@ -123,7 +123,7 @@ fn driver_unregistered(generator: &mut Generator) -> Option<Event> {
 fn node_or_csinode_deleted(generator: &mut Generator) -> Option<Event> {
     let resource = *generator.rng.pick(&["nodes", "csinodes"]);
     let name = generator.node()?;
-    Some(Event::Delete(DeleteEvent::Object(Named {
+    Some(Event::Delete(DeleteEvent::Object(ObjectName {
         resource: resource.to_owned(),
         namespace: None,
         name,

@@ -8,7 +8,7 @@ use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 use super::super::event::Event;
 use super::Generator;
 
-/// The requests that the program of a role sends, and the resources that it watches. Faults are injected into these.
+/// The requests that the program of a role sends, and the resources that the program watches: the targets of injected faults.
 struct Traffic {
     role: Role,
     requests: &'static [&'static str],
@@ -37,7 +37,7 @@ traffic! {
 fn traffic(generator: &mut Generator) -> Option<&'static Traffic> {
     let focus = generator.focus;
     let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
-    generator.rng.any(running)
+    generator.rng.pick_from_iter(running)
 }
 
 fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: FaultSpec) -> FaultSpec {
@@ -66,7 +66,9 @@ pub(super) fn write_request(generator: &mut Generator) -> Option<(Role, &'static
     let traffic = traffic(generator)?;
     let reads = ["get ", "list "];
     let is_write = |api: &&&str| !reads.iter().any(|verb| api.starts_with(verb));
-    let api = generator.rng.any(traffic.requests.iter().filter(is_write))?;
+    let api = generator
+        .rng
+        .pick_from_iter(traffic.requests.iter().filter(is_write))?;
     Some((traffic.role, api))
 }
 
@@ -94,7 +96,7 @@ pub(super) fn requests_fail(generator: &mut Generator) -> Option<Event> {
     })))
 }
 
-/// Watches end or cannot resume; lists return outdated objects.
+/// A fault that ends watches, prevents watches from resuming, or makes lists return outdated objects.
 pub(super) fn watches_break(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let resource = *generator.rng.pick(traffic.watches);
@@ -112,7 +114,7 @@ pub(super) fn watches_break(generator: &mut Generator) -> Option<Event> {
     Some(Event::Fault(Box::new(fault)))
 }
 
-/// Watches are delayed, or all requests fail, until a later event ends the fault.
+/// A fault that delays or ends watches, or fails all requests, until a later event ends the fault.
 pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let resource = *generator.rng.pick(traffic.watches);
@@ -134,8 +136,8 @@ pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
     Some(Event::Fault(Box::new(fault)))
 }
 
-/// A program is killed at a request. With one publisher per node, several instances may be killed.
-pub(super) fn killed(generator: &mut Generator) -> Option<Event> {
+/// A fault that kills a program at a request. With one publisher per node, several instances may be killed.
+pub(super) fn kill_program(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let api = *generator.rng.pick(traffic.requests);
     let when = *generator.rng.pick(&[CsiCut::Before, CsiCut::After]);
@@ -155,13 +157,13 @@ pub(super) fn killed(generator: &mut Generator) -> Option<Event> {
     })))
 }
 
-/// The driver fails a number of calls, or returns other responses until a later event ends the fault.
+/// A fault of the driver: calls fail, are delayed, hang or return another capacity, a number of times or until a later event.
 pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
     if !generator.focus.has(Role::Publisher) {
         return None;
     }
     if generator.rng.one_in(6) {
-        return Some(hanging(generator));
+        return Some(hanging_driver_calls(generator));
     }
     let method = match generator.focus.has(Role::Scheduler) && generator.rng.one_in(3) {
         true => CsiMethod::CreateVolume,
@@ -197,8 +199,8 @@ pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
     Some(Event::DriverFault(Box::new(rule)))
 }
 
-/// Calls of one method hang, a number of times or until a later event. Calls of other methods are served.
-fn hanging(generator: &mut Generator) -> Event {
+/// A fault with which calls of one method hang, a number of times or until a later event. Calls of other methods are served.
+fn hanging_driver_calls(generator: &mut Generator) -> Event {
     let method = *generator.rng.pick(&[
         CsiMethod::GetCapacity,
         CsiMethod::GetCapacity,
@@ -219,8 +221,10 @@ fn hanging(generator: &mut Generator) -> Event {
     }))
 }
 
-/// The driver behaves normally again.
+/// An event that ends a random fault of the driver; `None` if the driver has no fault.
 pub(super) fn driver_recovers(generator: &mut Generator) -> Option<Event> {
-    let id = generator.rng.any(generator.state.driver_faults.keys().cloned())?;
+    let id = generator
+        .rng
+        .pick_from_iter(generator.state.driver_faults.keys().cloned())?;
     Some(Event::RemoveDriverFault(id))
 }

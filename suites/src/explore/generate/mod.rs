@@ -28,7 +28,7 @@ const STEPS_MAX: u32 = 4;
 /// Maximum number of events per step, not counting events that end faults.
 const EVENTS_MAX: u32 = 4;
 
-/// Attempts to find possible events for a step.
+/// Maximum number of attempts to generate an event that is possible.
 const ATTEMPTS: u32 = 20;
 
 /// A generated history, with its focus.
@@ -36,7 +36,7 @@ const ATTEMPTS: u32 = 20;
 pub struct Generated {
     /// The focus of the history.
     pub focus: &'static Focus,
-    /// The history.
+    /// The generated cluster and its events.
     pub history: History,
 }
 
@@ -74,7 +74,7 @@ struct Generator {
     focus: &'static Focus,
     cluster: GeneratedCluster,
     state: State,
-    /// Number of names used so far.
+    /// Number of object names generated so far.
     names_used: u32,
 }
 
@@ -147,7 +147,7 @@ impl Generator {
         step.extend(events);
     }
 
-    /// A new name: one letter and a number.
+    /// A new object name: one letter and a number.
     fn name(&mut self, letter: char) -> String {
         self.names_used += 1;
         format!("{letter}{}", self.names_used)

@@ -17,7 +17,7 @@ use super::{Generator, topology};
 /// Value of the managed-by label of a central publisher, and prefix of the value in a deployment with one publisher per node.
 const PUBLISHER: &str = "external-provisioner";
 
-/// Objects that exist before the publisher starts.
+/// Capacity objects that exist before the publisher starts.
 pub(super) fn objects_before_start(
     rng: &mut SeededRng,
     focus: &Focus,
@@ -33,7 +33,7 @@ pub(super) fn objects_before_start(
     let mut objects = Vec::new();
     for _ in 0..count {
         let object = from_earlier_run(rng, cluster);
-        // A duplicate has the same content under another name.
+        // A duplicate is a capacity object with the same content under another name.
         if rng.one_in(4) {
             objects.push(object.clone());
         }
@@ -42,7 +42,7 @@ pub(super) fn objects_before_start(
     objects
 }
 
-/// Objects of a cluster without a publisher: one for most pairs of class and segment.
+/// Capacity objects of a cluster without a publisher: one for most pairs of class and segment.
 fn objects_without_publisher(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Vec<Capacity> {
     let mut objects = Vec::new();
     for segment in topology::segments(&cluster.nodes, &cluster.driver) {
@@ -63,7 +63,7 @@ fn objects_without_publisher(rng: &mut SeededRng, cluster: &GeneratedCluster) ->
     objects
 }
 
-/// An object without owner and labels.
+/// A capacity object without owner and labels.
 fn unlabelled_object(rng: &mut SeededRng, class: &str, segment: &str) -> Capacity {
     Capacity {
         class: class.to_owned(),
@@ -131,9 +131,10 @@ fn with_publisher_labels(rng: &mut SeededRng, cluster: &GeneratedCluster, object
                 .nodes
                 .iter()
                 .map(|node| format!("{PUBLISHER}-{}", node.name));
-            // Longer values are left out: how the publisher shortens a value that exceeds the limit is not specified.
+            // Node names longer than a label value are left out: how the publisher shortens such a value is not specified.
             let labels = nodes.filter(|label| label.len() <= topology::LABEL_MAX);
-            rng.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
+            rng.pick_from_iter(labels)
+                .unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
         (2, Mode::Distributed) => PUBLISHER.to_owned(),
         (_, Mode::Central) => {
@@ -154,20 +155,20 @@ fn with_publisher_labels(rng: &mut SeededRng, cluster: &GeneratedCluster, object
     Capacity { labels, ..object }
 }
 
-/// A random segment of these nodes; if no node has a segment, a segment that may not exist.
+/// A random segment of these nodes; if no node has a segment, the name of a segment that may not exist.
 pub(super) fn segment<'n>(
     rng: &mut SeededRng,
     nodes: impl Iterator<Item = &'n Node>,
     cluster: &GeneratedCluster,
 ) -> String {
     let segments = topology::segments(nodes, &cluster.driver);
-    rng.any(segments)
+    rng.pick_from_iter(segments)
         .unwrap_or_else(|| topology::another_segment(&cluster.driver))
 }
 
 fn class(rng: &mut SeededRng, cluster: &GeneratedCluster) -> String {
     let classes = cluster.classes.iter().map(|class| class.name.as_str());
-    rng.any(classes).unwrap_or("fast").to_owned()
+    rng.pick_from_iter(classes).unwrap_or("fast").to_owned()
 }
 
 pub(super) fn object(generator: &mut Generator, class: &str, segment: &str) -> Capacity {
@@ -178,8 +179,8 @@ pub(super) fn object(generator: &mut Generator, class: &str, segment: &str) -> C
     }
 }
 
-/// Another client creates an object.
-pub(super) fn created(generator: &mut Generator) -> Option<Event> {
+/// Another client creates a capacity object.
+pub(super) fn create_capacity_object(generator: &mut Generator) -> Option<Event> {
     let (class, segment) = (generator.class()?, generator.segment());
     let mut object = unlabelled_object(&mut generator.rng, &class, &segment);
     if generator.rng.one_in(4) {
@@ -195,8 +196,8 @@ pub(super) fn created(generator: &mut Generator) -> Option<Event> {
     Some(Event::Capacity(CapacityEvent::Create(object)))
 }
 
-/// Another client updates an object, or changes its owner.
-pub(super) fn edited(generator: &mut Generator) -> Option<Event> {
+/// Another client updates a capacity object, or changes its owner.
+pub(super) fn update_capacity_object(generator: &mut Generator) -> Option<Event> {
     let (class, segment) = (generator.class()?, generator.segment());
     let size = sizes::size(&mut generator.rng);
     // The API server accepts any quantity; sizes with an added or subtracted byte are no quantities.
@@ -232,8 +233,8 @@ fn another_owner() -> Value {
     })
 }
 
-/// Another client deletes an object.
-pub(super) fn deleted(generator: &mut Generator) -> Option<Event> {
+/// Another client deletes a capacity object.
+pub(super) fn delete_capacity_object(generator: &mut Generator) -> Option<Event> {
     let (class, segment) = (generator.class()?, generator.segment());
     Some(Event::Capacity(CapacityEvent::Delete { class, segment }))
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::cluster::{Node, Pool};
 use super::super::event::{
-    CapacityEvent, Claim, ClassEvent, CsiDriverEvent, DeleteEvent, Event, Named, NodeEvent, Pod,
+    CapacityEvent, Claim, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, ObjectName, Pod,
 };
 use super::super::state::{NAMESPACES, VOLUMES};
 use super::{Generator, cluster, faults, objects, storage, topology, workload};
@@ -62,8 +62,8 @@ fn storage_changed(generator: &mut Generator, segment: String) -> Event {
 /// Generates the deletion of an object of one kind and, if requested, the creation of an object with the same name.
 type Kind = fn(&mut Generator, bool) -> Option<Vec<Event>>;
 
-/// Deletes an object of a random kind and, in three of four cases, recreates the object under the same name. Returns no events if there is
-/// no such object.
+/// Deletes an object of a random kind and, in three of four cases, recreates the object under the same name. Returns no events if no object
+/// of that kind exists.
 fn recreate_object(generator: &mut Generator) -> Vec<Event> {
     let is_created = !generator.rng.one_in(4);
     let kinds: [Kind; 10] = [
@@ -120,10 +120,10 @@ fn recreate_capacity(generator: &mut Generator, is_created: bool) -> Option<Vec<
 
 /// Replaces a pod by a pod with the same name and claims, as a StatefulSet controller does. May recreate one of the claims too.
 fn recreate_pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
-    let (name, claims) = generator.rng.any(generator.state.pods.clone())?;
+    let (name, claims) = generator.rng.pick_from_iter(generator.state.pods.clone())?;
     let mut events = vec![Event::Delete(DeleteEvent::Pod(name.clone()))];
     if generator.rng.one_in(2)
-        && let Some(claim) = generator.rng.any(claims.iter().cloned())
+        && let Some(claim) = generator.rng.pick_from_iter(claims.iter().cloned())
     {
         events.push(Event::Delete(DeleteEvent::Claim(claim.clone())));
         events.push(Event::Claim(workload::claim(generator, claim)));
@@ -147,7 +147,7 @@ fn recreate_pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event
 fn recreate_claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let mounted = generator.state.pods.values().flatten();
     let mounted: BTreeSet<String> = mounted.cloned().collect();
-    let name = generator.rng.any(&generator.state.claims - &mounted)?;
+    let name = generator.rng.pick_from_iter(&generator.state.claims - &mounted)?;
     let created = workload::claim(generator, name.clone());
     let deleted = DeleteEvent::Claim(name);
     delete_and_recreate(Event::Delete(deleted), Event::Claim(created), is_created)
@@ -155,7 +155,7 @@ fn recreate_claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Eve
 
 /// Replaces a pre-provisioned volume. If the volume is bound, its deletion completes only after its claim was deleted.
 fn recreate_volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
-    let volume = generator.rng.any(generator.cluster.volumes.clone())?;
+    let volume = generator.rng.pick_from_iter(generator.cluster.volumes.clone())?;
     let created = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -195,7 +195,7 @@ fn reinstall_publisher(generator: &mut Generator, is_created: bool) -> Option<Ve
 }
 
 fn delete_by_name(resource: &str, namespace: Option<&str>, name: &str) -> Event {
-    Event::Delete(DeleteEvent::Object(Named {
+    Event::Delete(DeleteEvent::Object(ObjectName {
         resource: resource.to_owned(),
         namespace: namespace.map(str::to_owned),
         name: name.to_owned(),

@@ -47,14 +47,14 @@ pub(super) fn publisher(rng: &mut SeededRng, mode: Mode) -> Publisher {
     let publish = !rng.one_in(20);
     let polls = !rng.one_in(6);
     let owner_level: Option<u8> = rng.one_in(4).then(|| *rng.pick(&[0, 1, 2]));
-    // With one publisher per node, the owner of the pods is a DaemonSet, which has no owner itself.
+    // With one publisher per node, the owner of the publisher's pods is a DaemonSet, which has no owner.
     let highest = if mode == Mode::Distributed { 1 } else { 2 };
     let owner_level = owner_level.map(|level| level.min(highest));
     Publisher {
         publish,
         namespace: !(publish && rng.one_in(60)),
         polls,
-        // Without polls, no later call shows that the rate limit delayed a call.
+        // Without polls of the driver, no later call shows that the rate limit delayed a call.
         get_capacity_qps: (polls && rng.one_in(12)).then_some(5),
         immediate: rng.one_in(5),
         zero_capacity_objects: rng.one_in(5),
@@ -75,7 +75,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
         ..Scheduler::default()
     };
     match known {
-        // The scheduler's feature gate is off by default in these releases, and a scheduler without it ignores capacity.
+        // The scheduler's feature gate is off by default in these releases; without the gate, a scheduler ignores capacity.
         19..=20 => settings.capacity_gate = (!rng.one_in(3)).then_some(true),
         21..=23 => settings.capacity_gate = rng.one_in(3).then_some(false),
         _ => {}
@@ -87,7 +87,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
         settings.scoring = (!rng.one_in(3)).then_some(true);
         settings.shape = (settings.scoring.is_some() && rng.one_in(2)).then(|| shape(rng));
         if rng.one_in(40) {
-            // The scheduler refuses to start with this combination.
+            // The scheduler refuses to start with a scoring shape while scoring is disabled.
             settings.scoring = Some(false);
             settings.shape = Some(shape(rng));
         }
@@ -134,7 +134,7 @@ fn extender(rng: &mut SeededRng, number: u32) -> Extender {
         // A failing extender that is not ignorable blocks all pods.
         ignorable: fails && !rng.one_in(4),
         fails,
-        // Only one extender may manage a resource.
+        // Only one extender may manage an extended resource.
         resource: rng.one_in(5).then(|| format!("example.com/gpu-{number}")),
     }
 }

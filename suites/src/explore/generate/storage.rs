@@ -16,7 +16,7 @@ const PARAMETER: (&str, &str) = ("kind", "mirrored");
 /// A class parameter that a publisher removes before it calls the driver.
 const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 
-/// The storage of a segment.
+/// Random storage of a topology segment.
 pub(super) fn pool(rng: &mut SeededRng) -> Pool {
     match rng.below(10) {
         0..=2 => {
@@ -51,7 +51,7 @@ fn disks(rng: &mut SeededRng) -> Pool {
     Pool::Disks { devices }
 }
 
-/// A class for volumes of a driver.
+/// A random StorageClass for volumes of a driver.
 pub(super) fn class(rng: &mut SeededRng, driver: &Driver, name: &str) -> Class {
     let binding = match rng.one_in(6) {
         true => Binding::Immediate,
@@ -97,7 +97,7 @@ pub(super) fn costs(rng: &mut SeededRng) -> Vec<Cost> {
     rng.one_in(4).then(cost).into_iter().collect()
 }
 
-/// The driver and its CSIDriver object.
+/// A random driver and its CSIDriver object.
 pub(super) fn driver(rng: &mut SeededRng, topology_keys: Option<Vec<String>>) -> Driver {
     let mut driver = Driver {
         topology_keys,

@@ -31,8 +31,8 @@ const EVERYWHERE: &str = "*";
 const VALUES: [&str; 3] = ["a", "b", "c"];
 const RACKS: [&str; 3] = ["r1", "r2", "r3"];
 
-/// Topology keys of a driver; `None` for the default key, whose values are node names.
-pub(super) fn keys(rng: &mut SeededRng) -> Option<Vec<String>> {
+/// Random topology keys of a driver; `None` for the default key, whose values are node names.
+pub(super) fn random_topology_keys(rng: &mut SeededRng) -> Option<Vec<String>> {
     let keys: &[&str] = match rng.below(16) {
         0..=7 => return None,
         8..=9 => &[ZONE],
@@ -62,7 +62,7 @@ fn values_of(key: &str) -> &'static [&'static str; 3] {
     }
 }
 
-/// Labels for some of the topology keys. `None` as value removes the label of a key.
+/// Random labels for some of the topology keys. `None` as value removes the label of a key.
 pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
@@ -81,7 +81,7 @@ pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
 
 /// One or two values of a topology key of the driver; `None` if the driver has no topology keys.
 pub(super) fn some_values(rng: &mut SeededRng, driver: &Driver) -> Option<(String, Vec<String>)> {
-    let key = rng.any(keys_of(driver))?;
+    let key = rng.pick_from_iter(keys_of(driver))?;
     let all = if key == own_key(driver) {
         &NODES[..3]
     } else {
@@ -94,7 +94,7 @@ pub(super) fn some_values(rng: &mut SeededRng, driver: &Driver) -> Option<(Strin
 
 /// A new value for the label of a random topology key, or the removal of the label.
 pub(super) fn relabelling(rng: &mut SeededRng, driver: &Driver) -> Option<Labels> {
-    let key = rng.any(keys_of(driver))?;
+    let key = rng.pick_from_iter(keys_of(driver))?;
     let value = (!rng.one_in(5)).then(|| (*rng.pick(values_of(&key))).to_owned());
     Some([(key, value)].into())
 }

@@ -38,7 +38,7 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
         }
         if count > 1 {
             // All claims of a pod have to fit on one node.
-            claim.size = Some(sizes::small(&mut generator.rng));
+            claim.size = Some(sizes::small_claim_size(&mut generator.rng));
         }
         match generator.rng.one_in(6) {
             true => pod.ephemeral.push(claim),
@@ -46,7 +46,7 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
         }
     }
     if generator.rng.one_in(5)
-        && let Some(name) = generator.rng.any(generator.state.claims.clone())
+        && let Some(name) = generator.rng.pick_from_iter(generator.state.claims.clone())
     {
         pod.claims = vec![Claim {
             name: Some(name),
@@ -54,8 +54,8 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
         }];
     }
     if generator.rng.one_in(8)
-        && let Some(node) = generator.rng.any(generator.state.nodes.keys().cloned())
-        // A longer node name is invalid as a label value in a selector.
+        && let Some(node) = generator.rng.pick_from_iter(generator.state.nodes.keys().cloned())
+        // A node name longer than LABEL_MAX is invalid as a label value in a selector.
         && node.len() <= LABEL_MAX
     {
         pod.node_selector
@@ -72,12 +72,12 @@ pub(super) fn claim(generator: &mut Generator, name: String) -> Claim {
 }
 
 fn unnamed_claim(generator: &mut Generator) -> Claim {
-    // The class may not exist yet.
+    // The class of the claim may not exist yet.
     let class = generator.class().unwrap_or_else(|| "fast".to_owned());
     let is_copied = generator.cluster.driver.clone_volume && generator.rng.one_in(3);
     let original = generator
         .rng
-        .any(generator.state.claims.clone())
+        .pick_from_iter(generator.state.claims.clone())
         .filter(|_| is_copied);
     Claim {
         name: None,
@@ -110,11 +110,13 @@ pub(super) fn claim_without_class(generator: &mut Generator) -> Option<Event> {
 }
 
 pub(super) fn pod_deleted(generator: &mut Generator) -> Option<Event> {
-    let name = generator.rng.any(generator.state.pods.keys().cloned())?;
+    let name = generator
+        .rng
+        .pick_from_iter(generator.state.pods.keys().cloned())?;
     Some(Event::Delete(DeleteEvent::Pod(name)))
 }
 
 pub(super) fn claim_deleted(generator: &mut Generator) -> Option<Event> {
-    let name = generator.rng.any(generator.state.claims.clone())?;
+    let name = generator.rng.pick_from_iter(generator.state.claims.clone())?;
     Some(Event::Delete(DeleteEvent::Claim(name)))
 }

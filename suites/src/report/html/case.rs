@@ -13,7 +13,7 @@ use super::stored_run::StoredRun;
 use super::{diagram, plot};
 use crate::Catalogue;
 
-/// A case with all details.
+/// HTML of a case with all details.
 pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -> Markup {
     let run = case.folder.as_ref();
     let stored_run = run.and_then(|run| StoredRun::load(&folder.join(run)));
@@ -69,7 +69,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
     }
 }
 
-/// A case in one line, for reports with too many cases to explain each.
+/// HTML of a case in one line, for reports with too many cases to explain each.
 pub(super) fn line(case: &CaseRecord) -> Markup {
     html! {
         p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (printable_text(&case.reason)) }
@@ -145,7 +145,7 @@ fn rows(rows: &[DiffRow]) -> Markup {
                         tr { th scope="col" { "object" } th scope="col" { "expected" } th scope="col" { "actual" } th scope="col" {} }
                     }
                     tbody {
-                        @for row in sorted.iter().take(ROWS) { (compared(row)) }
+                        @for row in sorted.iter().take(ROWS) { (diff_row(row)) }
                     }
                 }
             }
@@ -154,7 +154,7 @@ fn rows(rows: &[DiffRow]) -> Markup {
     }
 }
 
-fn compared(row: &DiffRow) -> Markup {
+fn diff_row(row: &DiffRow) -> Markup {
     let (class, note) = match row.state {
         RowState::Same => ("same", "= as expected"),
         RowState::Missing => ("wrong", "− missing"),

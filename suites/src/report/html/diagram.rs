@@ -22,7 +22,7 @@ const LETTER: usize = 8;
 const LETTERS: usize = 68;
 const LINES: usize = 3;
 
-/// The diagram with its caption; empty without facts.
+/// The sequence diagram with its caption; empty without facts.
 pub(super) fn figure(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     let diagram = sequence_diagram(&stored_run.facts, &stored_run.failure);
     html! {
@@ -62,7 +62,7 @@ fn drawing(diagram: &SequenceDiagram, id: &str) -> Markup {
                     markerUnits="userSpaceOnUse" orient="auto" { path.tip d="M0 0L8 4L0 8z" {} }
             }
             @for (at, participant) in diagram.participants.iter().enumerate() {
-                @let x = middle(at);
+                @let x = column_center(at);
                 line.lane x1=(x) y1=(HEAD) x2=(x) y2=(height) {}
                 text.lane-name x=(x) y="18" { (name(participant)) }
             }
@@ -71,7 +71,7 @@ fn drawing(diagram: &SequenceDiagram, id: &str) -> Markup {
     }
 }
 
-fn middle(participant: usize) -> usize {
+fn column_center(participant: usize) -> usize {
     TIMES + participant * COLUMN + COLUMN / 2
 }
 
@@ -89,7 +89,7 @@ fn name(participant: &Participant) -> Markup {
 
 fn row(message: &Message, lines: &[String], participants: &[Participant], y: usize, id: &str) -> Markup {
     let place = |participant: &Participant| {
-        middle(
+        column_center(
             participants
                 .iter()
                 .position(|other| other == participant)

@@ -18,7 +18,7 @@ pub(super) fn kind(case: &CaseRecord) -> &str {
     }
 }
 
-/// A button per kind; empty if there is only one kind.
+/// A button per kind of cases; empty if the report contains only one kind.
 pub(super) fn buttons(report: &Report) -> Markup {
     let kinds: BTreeSet<&str> = report.cases.iter().map(kind).collect();
     if kinds.len() < 2 {

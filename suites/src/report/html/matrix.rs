@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::super::{CaseVerdict, Report};
 use super::anchor::anchor;
 
-/// One row per area, one column per verdict that occurs.
+/// A table with one row per area, and one column per verdict that occurs.
 pub(super) fn table(report: &Report) -> Markup {
     let columns: Vec<CaseVerdict> = CaseVerdict::ALL
         .into_iter()

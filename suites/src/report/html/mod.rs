@@ -94,7 +94,7 @@ fn about(report: &Report) -> Markup {
                     li {
                         (finding.role) " " code { (finding.rule) } ": " (printable_text(&finding.text)) " "
                         span.quiet {
-                            (finding.extent())
+                            (finding.occurrences_in_words())
                             @if finding.known.is_some() { " (known)" }
                             @if let Some(demand) = finding.rule_text() { "; demanded: " (demand) }
                         }
@@ -147,12 +147,12 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
     [
         (
             "Failures",
-            "These count against the system.",
+            "These cases count against the system.",
             of(&CaseRecord::counts_as_failure),
         ),
         (
             "Without a verdict",
-            "These have no verdict about the system: they could not be run, or the host was too busy.",
+            "These cases have no verdict about the system: they could not be run, or the host was too busy.",
             of(&|case| matches!(case.verdict, CaseVerdict::Error | CaseVerdict::Inconclusive)),
         ),
         (

@@ -64,12 +64,12 @@ pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     }
 }
 
-fn last(points: &[Point]) -> Option<i128> {
+fn last_bytes(points: &[Point]) -> Option<i128> {
     points.last().and_then(|point| point.bytes)
 }
 
 fn is_published_correctly(series: &Series) -> bool {
-    last(&series.truth) == last(&series.published)
+    last_bytes(&series.truth) == last_bytes(&series.published)
 }
 
 /// Maps times and capacities in bytes to coordinates.
@@ -136,7 +136,7 @@ fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, cas
 
 /// The final values as text.
 fn describe_final_values(series: &Series) -> String {
-    let format = |points| last(points).map_or_else(|| "nothing".to_owned(), format_bytes);
+    let format = |points| last_bytes(points).map_or_else(|| "nothing".to_owned(), format_bytes);
     let published = format(&series.published);
     match series.truth.iter().any(|point| point.bytes.is_some()) {
         true => format!(
@@ -208,7 +208,7 @@ fn step_marks<'s>(stored_run: &'s StoredRun, scale: &Scale) -> Vec<(f64, Option<
     marks
 }
 
-/// Tick values. Ticks whose texts would overlap are left out.
+/// Tick values of the capacity axis. Ticks whose texts would overlap are left out.
 fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
     const APART: f64 = 14.0;
     let points = series

@@ -1,4 +1,4 @@
-//! Exploration with known failures of a manifest: entries excuse findings in generated clusters in the same way as findings in cases.
+//! Exploration with known failures in a manifest: entries excuse findings in generated clusters in the same way as failures of cases.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde_json::json;
 use suites::explore::{Exploration, Explorer, ShrinkLimits, Until};
 use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
-use suites::{Defects, JobSlots, Session};
+use suites::{Defects, Session};
 
 use super::systems::{manifest, simulated, with_wire_rules};
 
-/// Number of clusters in which a publisher sends an invalid list request.
+/// Number of generated clusters in which a publisher sends an invalid list request.
 const WORLDS: u64 = 40;
 
 /// Traffic rules that make the publisher send an invalid list request with every list of StorageClasses.
@@ -21,18 +21,9 @@ fn invalid_list_requests() -> Vec<WireRule> {
     serde_json::from_value(json!([{"request": request}])).unwrap()
 }
 
-/// Explores clusters with a publisher whose traffic these rules change.
+/// Explores generated clusters with a publisher whose traffic these rules change.
 async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) -> Exploration {
-    let session = Session {
-        systems: with_wire_rules(wire),
-        manifest,
-        options: simulated(),
-        job_slots: Arc::new(JobSlots::of(1)),
-        attempts: 1,
-        runs_folder: None,
-        keep_passed: false,
-        rerun: String::new(),
-    };
+    let session = Session::new(with_wire_rules(wire), simulated(), manifest, 1, String::new());
     let explorer = Arc::new(Explorer {
         session: Arc::new(session),
         focuses: vec!["publisher".parse().unwrap()],
@@ -55,8 +46,8 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) 
     exploration
 }
 
-/// The signatures of the findings in these clusters that the manifest does not excuse.
-async fn found(manifest: Manifest) -> Vec<String> {
+/// The signatures of the findings in the generated clusters that the manifest does not excuse.
+async fn unexcused_signatures(manifest: Manifest) -> Vec<String> {
     let exploration = explored(&invalid_list_requests(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();
     findings.map(|finding| finding.signature.to_string()).collect()
@@ -86,7 +77,7 @@ async fn a_rule_violated_in_every_cluster_does_not_hide_other_rules() {
 async fn an_entry_for_findings_excuses_them_in_exploration() {
     let refused = "list storageclasses is refused with 400";
     for (case, is_found) in [("finding/api-invalid", false), ("finding/object-labels", true)] {
-        let found = found(manifest("publisher.central", &[(case, refused)])).await;
+        let found = unexcused_signatures(manifest("publisher.central", &[(case, refused)])).await;
         assert_eq!(
             found
                 .iter()

@@ -1,4 +1,4 @@
-//! Known failures outside of cases: systems with manipulated traffic, and manifests with entries for their failures.
+//! Known failures outside of cases: programs with manipulated traffic, and manifests with entries for their failures.
 
 mod explore;
 mod systems;

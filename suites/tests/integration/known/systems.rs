@@ -1,4 +1,4 @@
-//! Systems with manipulated traffic, and manifests with entries for their failures. The tests of the labs compile this file too.
+//! Programs with manipulated traffic, and manifests with entries for their failures. The tests of the crate `labs` compile this file too.
 
 use suites::harness::RunOptions;
 use suites::harness::interposer::{WireRule, interpose};
@@ -14,7 +14,7 @@ pub(crate) fn simulated() -> RunOptions {
     }
 }
 
-/// The references, with these rules applied to the publisher's traffic.
+/// The reference programs, with these rules applied to the publisher's traffic.
 pub(crate) fn with_wire_rules(wire: &[WireRule]) -> Systems {
     let mut systems = references::built_in(None);
     let publisher = Role::Publisher;
@@ -23,7 +23,7 @@ pub(crate) fn with_wire_rules(wire: &[WireRule]) -> Systems {
     systems
 }
 
-/// A manifest of a publisher that claims these features, with an entry for each case and pattern.
+/// A manifest of a publisher that claims these features, with a known-failure entry for each case and pattern.
 pub(crate) fn manifest(features: &str, entries: &[(&str, &str)]) -> Manifest {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sut.yaml");

@@ -21,18 +21,18 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 pub(crate) const KEY: &str = "disk.example.com/node";
 pub(crate) const NAMESPACE: &str = "csi";
 
-/// How often each kind of fact was observed, such as `ADDED csistoragecapacities` for a change of an object, or `GetCapacity OK` for a CSI
+/// Number of observed facts of each kind, such as `ADDED csistoragecapacities` for a change of an object, or `GetCapacity OK` for a CSI
 /// call.
 #[derive(Default)]
 pub(crate) struct ObservedFacts {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
-    /// Kinds of requests by user, as `<verb> <group>/<resource>`.
+    /// Kinds of API requests by user, as `<verb> <group>/<resource>`.
     used: Mutex<BTreeSet<(Arc<str>, String)>>,
     pub(crate) moved: Notify,
 }
 
 impl ObservedFacts {
-    /// All kinds of requests that a user sent.
+    /// All kinds of API requests that a user sent, as `<verb> <group>/<resource>`.
     pub(crate) fn used_by(&self, user: &str) -> BTreeSet<String> {
         let used = self.used.lock();
         let own = used.iter().filter(|(client, _)| **client == *user);
@@ -105,7 +105,7 @@ impl Cluster {
         Cluster::with_keys(&[KEY], nodes, classes, authorization).await
     }
 
-    /// A cluster with these topology keys; the driver runs on node `n0`.
+    /// Creates a cluster whose driver has these topology keys and runs on node `n0`.
     pub(crate) async fn with_keys(
         keys: &[&str],
         nodes: usize,
@@ -206,30 +206,30 @@ impl Cluster {
         let client = self.client(user);
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(capacity_publisher::run(options, client, async {
-            // Dropping the sender stops the publisher too.
+            // The publisher stops when the sender is dropped: `stopped.await` then returns an error.
             let _ = stopped.await;
         }));
         Publisher { stop, task }
     }
 
-    /// A client with the token of a user.
+    /// A client of the API server with the token of a user.
     pub(crate) fn client(&self, user: &str) -> kube::Client {
         let mut config = kube::Config::new(self.server.url().parse().unwrap());
         config.auth_info.token = Some(self.api.add_user(User::new(user)).into());
         config.default_retry = false;
-        // An empty list, because the client would otherwise load the CA certificates of the system, which plain HTTP does not need.
+        // Without an empty list, the client would load the CA certificates of the system, which plain HTTP does not need.
         config.root_cert = Some(Vec::new());
         kube::Client::try_from(config).unwrap()
     }
 
-    /// A CSI client of the driver other than the publisher.
+    /// A CSI client of the driver, for calls by a client other than the publisher.
     pub(crate) async fn controller(&self) -> ControllerClient<Channel> {
         let address = format!("unix:{}", self.folder.path().join("csi.sock").display());
         let endpoint = Endpoint::from_shared(address).unwrap();
         ControllerClient::new(endpoint.connect().await.unwrap())
     }
 
-    /// Kinds of requests that RBAC denied, as `refused <resource>`.
+    /// The resources of requests that RBAC denied, as `refused <resource>`.
     pub(crate) fn denied_requests(&self) -> Vec<String> {
         let counts = self.seen.counts.lock();
         counts
@@ -276,13 +276,13 @@ impl Publisher {
     }
 }
 
-/// A segment that has the same value for each key.
+/// A topology segment that has the same value for each key.
 pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
     let pair = |key: &&str| ((*key).to_owned(), value.to_owned());
     keys.iter().map(pair).collect()
 }
 
-/// An address that no server uses at the moment.
+/// A local address on which no server listens at the moment.
 pub(crate) async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .await
@@ -298,7 +298,7 @@ pub(crate) fn served_at(address: SocketAddr) -> HttpOptions {
     }
 }
 
-/// Status line and body of the response to a GET. Waits until the endpoint exists.
+/// Sends a GET to an HTTP endpoint, and returns status line and body. Waits until the endpoint exists.
 pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = loop {
         match TcpStream::connect(address).await {
@@ -331,7 +331,7 @@ pub(crate) async fn wait_for_value(address: SocketAddr, series: &str, expected: 
     }
 }
 
-/// The value of a metrics series. `series`: the part of the line before the value.
+/// The value of a metrics series in the text format. `series`: the part of the line before the value.
 pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     let line = text
         .lines()

@@ -1,4 +1,4 @@
-//! Leader election, observed through the Lease.
+//! Leader election of the publisher, observed through the Lease.
 
 use capacity_publisher::{LeaderElectionOptions, Options};
 use fake_apiserver::{Authorization, ResourceRef};

@@ -1,4 +1,4 @@
-//! Number and timing of GetCapacity calls.
+//! Number and timing of the publisher's GetCapacity calls.
 
 use csi_proto::v1::{
     CapacityRange, ControllerExpandVolumeRequest, CreateVolumeRequest, VolumeCapability,
@@ -14,7 +14,7 @@ async fn at_start_each_class_and_segment_gets_one_call_and_one_write() {
     let cluster = Cluster::start(5, 2, Authorization::AlwaysAllow).await;
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(10).await;
-    // A key that is queued twice would cause a second GetCapacity call, before the call for this new class.
+    // A workqueue key that is queued twice would cause a second GetCapacity call, before the call for the class created here.
     cluster.create_class(9);
     cluster.until_published(15).await;
     assert_eq!(cluster.count("GetCapacity OK"), 15);
@@ -61,7 +61,7 @@ async fn an_expanded_volume_is_observed_by_the_next_poll_only() {
         })
         .await
         .unwrap();
-    // A refresh triggered by the expansion would cause a GetCapacity call, before the call for this new class.
+    // A refresh triggered by the expansion would cause a GetCapacity call, before the call for the class created here.
     cluster.create_class(1);
     cluster.until_published(2).await;
     assert_eq!(

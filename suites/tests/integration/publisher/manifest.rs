@@ -1,4 +1,4 @@
-//! The RBAC manifest that ships with the publisher grants exactly what the publisher uses (KEP-1472, test plan).
+//! The RBAC manifest that ships with the publisher grants exactly the permissions that the publisher uses (KEP-1472, test plan).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn claim(cluster: &Cluster, name: &str, class: &str, annotations: &Value) {
     }));
 }
 
-/// Makes the next calls of a method fail.
+/// Makes the next calls of a CSI method fail with this status code.
 fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
     let rule = fake_csi::Rule {
         method,
@@ -90,7 +90,7 @@ async fn wait_until_observed(cluster: &Cluster, what: &str, times: usize) {
     cluster.until(|cluster| cluster.count(what) >= times).await;
 }
 
-/// Makes the publisher create, update and delete objects, also with a conflict.
+/// Makes the publisher create, update and delete capacity objects, including an update with a conflict.
 async fn write_objects(cluster: &Cluster) {
     cluster.until_published(1).await;
     let conflict = Rule::new(

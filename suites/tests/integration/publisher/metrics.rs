@@ -9,7 +9,7 @@ use fake_csi::{Code, Effect};
 
 use super::cluster::{Cluster, DRIVER, KEY, free_address, get, served_at, value, wait_for_value};
 
-/// The name of the series that counts GetCapacity calls with this status code.
+/// The name of the metrics series that counts GetCapacity calls with this status code.
 fn calls(code: &str) -> String {
     let method = "/csi.v1.Controller/GetCapacity";
     format!(
@@ -195,7 +195,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
 async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
-    // The first matching rule with a response ends the evaluation, so the delay must precede the rule with the capacity.
+    // The first matching rule with a response ends the evaluation of the rules, so the delay must precede the rule with the capacity.
     cluster.driver.clear_rules();
     cluster.script_get_capacity(Effect::Delay(DELAY), None);
     cluster.script_get_capacity(

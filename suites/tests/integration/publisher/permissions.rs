@@ -1,4 +1,4 @@
-//! Permissions that the publisher needs. Each test enables RBAC, and grants only the listed rules.
+//! Permissions that the publisher needs. Each test enables RBAC, and grants the publisher only the listed rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
-/// Grants rules to a user: `everywhere` by a ClusterRole, `here` by a Role in the publisher's namespace.
+/// Grants RBAC rules to a user: `everywhere` by a ClusterRole, `here` by a Role in the publisher's namespace.
 fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>) {
     let subjects = json!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}]);
     let version = "rbac.authorization.k8s.io/v1";
@@ -32,7 +32,7 @@ fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// Cluster-wide rules for provisioning and central publishing, as external-provisioner documents them.
+/// Cluster-wide RBAC rules for provisioning and central publishing, as external-provisioner documents them.
 fn cluster_wide_rules() -> Vec<Value> {
     vec![
         rule("storage.k8s.io", "storageclasses", &READ),
@@ -48,13 +48,13 @@ fn cluster_wide_rules() -> Vec<Value> {
     ]
 }
 
-/// Rule for capacity objects in the publisher's namespace.
+/// RBAC rule for capacity objects in the publisher's namespace.
 fn objects() -> Value {
     let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
     rule("storage.k8s.io", "csistoragecapacities", &all)
 }
 
-/// Creates a Deployment with its ReplicaSet and the publisher's pod, and a StatefulSet with another pod.
+/// Creates a Deployment with its ReplicaSet and the publisher's pod, and a StatefulSet with a second pod.
 pub(crate) fn create_owners(cluster: &Cluster) {
     let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
     let labels = json!({"app": "publisher"});

@@ -1,5 +1,5 @@
-//! Regression tests for bugs of external-provisioner that no case can show, because polls hide the bug or because another client's object
-//! is needed. A publisher with the bug fails the test.
+//! Regression tests for bugs of external-provisioner that no case can show, because polls hide the bug or the test needs an object of
+//! a second client. A publisher with the bug fails the test.
 
 use capacity_publisher::Options;
 use fake_apiserver::Authorization;
@@ -14,7 +14,7 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
     found.iter().map(|object| (**object).clone()).collect()
 }
 
-/// If an existing object has another controller, capacity and owner are corrected in one write. Appending an owner instead would leave the
+/// If an existing object has another controller, one write corrects capacity and owner. Appending an owner instead would leave the
 /// capacity wrong, because the API server rejects an object with two controllers.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_controller_is_replaced_and_does_not_block_the_update() {
@@ -51,8 +51,8 @@ async fn another_controller_is_replaced_and_does_not_block_the_update() {
     publisher.stop().await;
 }
 
-/// With several topology keys, the segment of a node must be found whatever the order of the keys. With the bug, a new volume triggers no
-/// refresh after every second start of the publisher.
+/// With several topology keys, the segment of a node must be found whatever the order of the keys. With the bug, a new volume triggers
+/// no refresh after every second start of the publisher.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_refreshes_its_segment_after_every_start() {
     let keys = ["zone", "rack", "region", "building"];
@@ -89,7 +89,7 @@ async fn a_volume_refreshes_its_segment_after_every_start() {
     }
 }
 
-/// For a driver without topology, `accessible_topology` must be unset: an empty value has another meaning (CSI, GetCapacityRequest).
+/// For a driver without topology, `accessible_topology` must be unset: an empty field has another meaning (CSI, GetCapacityRequest).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_without_topology_gets_no_accessible_topology() {
     let cluster = Cluster::with_keys(&[], 1, 2, Authorization::AlwaysAllow).await;

@@ -1,16 +1,16 @@
-//! The badge's colour: red only for failures, green only for a complete result.
+//! The colour of the badge: red only for failures, green only for a complete result.
 
 use serde_json::Value;
 use suites::report::Report;
 
-use super::{CaseRecord, case, every_verdict, parse, read, report, written};
+use super::{CaseRecord, case, every_verdict, parse, read, report, write_all_formats};
 
 fn endpoint(report: &Report) -> Value {
-    serde_json::from_str(&read(&written(report), "badge.json")).unwrap()
+    serde_json::from_str(&read(&write_all_formats(report), "badge.json")).unwrap()
 }
 
-/// A complete report of these cases.
-fn whole(cases: Vec<CaseRecord>) -> Report {
+/// Returns a complete report of these cases.
+fn complete_report(cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.partial.clear();
     report
@@ -18,7 +18,10 @@ fn whole(cases: Vec<CaseRecord>) -> Report {
 
 #[test]
 fn the_endpoint_has_the_format_of_shields_io() {
-    let badge = endpoint(&whole(vec![case("a/b/c", "pass"), case("a/b/d", "skip")]));
+    let badge = endpoint(&complete_report(vec![
+        case("a/b/c", "pass"),
+        case("a/b/d", "skip"),
+    ]));
     assert_eq!(badge["schemaVersion"], 1);
     assert_eq!(badge["label"], "capacity publisher");
     assert_eq!(badge["message"], "core 1/1 + 1 feature");
@@ -36,7 +39,7 @@ fn the_colour_agrees_with_the_exit_code() {
         ("error", "lightgrey"),
         ("skip", "lightgrey"),
     ] {
-        let badge = endpoint(&whole(vec![case("a/b/c", verdict)]));
+        let badge = endpoint(&complete_report(vec![case("a/b/c", verdict)]));
         assert_eq!(badge["color"], colour, "{verdict}: {badge}");
     }
     let badge = endpoint(&report(vec![case("a/b/c", "pass")]));
@@ -51,7 +54,7 @@ fn the_colour_agrees_with_the_exit_code() {
 fn the_svg_is_well_formed_and_has_the_same_text() {
     let mut every = every_verdict();
     every.system.roles = vec![super::NASTY.to_owned()];
-    let folder = written(&every);
+    let folder = write_all_formats(&every);
     let text = read(&folder, "badge.svg");
     let document = parse(&text);
     assert_eq!(document.root_element().tag_name().name(), "svg");

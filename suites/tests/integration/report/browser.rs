@@ -3,12 +3,12 @@
 
 use std::process::Command;
 
-use super::{CANARY, every_verdict, written};
+use super::{CANARY, every_verdict, write_all_formats};
 
-/// Runs a headless Chromium-like browser on the page.
+/// Runs a headless Chromium-like browser on `report.html`, and returns the standard output of the browser.
 fn browser(arguments: &[&str]) -> String {
     let program = std::env::var("BROWSER").unwrap_or_else(|_| "chromium".to_owned());
-    let folder = written(&every_verdict());
+    let folder = write_all_formats(&every_verdict());
     let profile = folder.path().join("profile");
     let output = Command::new(&program)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu"])

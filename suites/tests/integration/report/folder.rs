@@ -1,13 +1,13 @@
-//! The folder of a report can be moved as a whole, and shards are merged with their stored runs.
+//! The folder of a report can be moved as a whole, and merging shards includes their stored runs.
 
 use std::path::{Path, PathBuf};
 
 use suites::report::{CaseRecord, CaseVerdict, Report, ShardsRecord, merge, remove_runs, write_all};
 use tempfile::TempDir;
 
-use super::{case, every_verdict, exists, read, report, written};
+use super::{case, every_verdict, exists, read, report, write_all_formats};
 
-/// Creates the files of a stored run that a report needs.
+/// Creates the files of a stored run that a report requires.
 fn run(root: &Path, name: &str) -> PathBuf {
     let folder = root.join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -20,7 +20,7 @@ fn run(root: &Path, name: &str) -> PathBuf {
 #[test]
 fn a_report_survives_a_round_trip() {
     let report = every_verdict();
-    let folder = written(&report);
+    let folder = write_all_formats(&report);
     assert_eq!(Report::load(&folder.path().join("report.json")).unwrap(), report);
     for name in [
         "report.html",
@@ -96,7 +96,7 @@ fn file(folder: &TempDir) -> PathBuf {
 
 #[test]
 fn shards_of_different_runs_are_not_merged() {
-    let first = written(&shard(1, 2, vec![case("a/b/c", "pass")]));
+    let first = write_all_formats(&shard(1, 2, vec![case("a/b/c", "pass")]));
     let second = || shard(2, 2, vec![case("a/b/d", "pass")]);
     type Change = fn(&mut Report);
     let changes: [(&str, Change); 9] = [
@@ -125,7 +125,7 @@ fn shards_of_different_runs_are_not_merged() {
     for (words, change) in changes {
         let mut second = second();
         change(&mut second);
-        let second = written(&second);
+        let second = write_all_formats(&second);
         let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
         assert!(error.contains(words), "no “{words}” in {error}");
         assert!(error.starts_with(&file(&second).display().to_string()), "{error}");
@@ -138,7 +138,7 @@ fn shards_with_one_run_id_are_merged_regardless_of_their_start_times() {
         let mut report = shard(part, 2, vec![case(&format!("a/b/{part}"), "pass")]);
         report.started = format!("2026-01-0{part}T23:59:59Z");
         report.shards.as_mut().unwrap().run = Some("77".to_owned());
-        written(&report)
+        write_all_formats(&report)
     });
     let all = merge(&[file(&first), file(&second)]).unwrap();
     assert_eq!((all.partial.len(), all.cases.len()), (0, 2));
@@ -147,12 +147,12 @@ fn shards_with_one_run_id_are_merged_regardless_of_their_start_times() {
 
 #[test]
 fn a_merge_lists_missing_shards_and_accepts_them_later() {
-    let one = |part: usize| written(&shard(part, 3, vec![case(&format!("a/b/{part}"), "pass")]));
+    let one = |part: usize| write_all_formats(&shard(part, 3, vec![case(&format!("a/b/{part}"), "pass")]));
     let (first, second, third) = (one(1), one(2), one(3));
     let some = merge(&[file(&third), file(&first)]).unwrap();
     assert_eq!(some.partial, ["shard 2/3 is missing"]);
     assert_eq!(some.shards.as_ref().unwrap().parts, [1, 3]);
-    let some = written(&some);
+    let some = write_all_formats(&some);
     let page = read(&some, "report.html");
     assert!(
         page.contains("This result is partial") && page.contains("shard 2/3 is missing"),
@@ -166,7 +166,10 @@ fn a_merge_lists_missing_shards_and_accepts_them_later() {
 
 #[test]
 fn files_that_are_no_report_are_not_merged() {
-    let (first, second) = (written(&shard(1, 2, Vec::new())), written(&every_verdict()));
+    let (first, second) = (
+        write_all_formats(&shard(1, 2, Vec::new())),
+        write_all_formats(&every_verdict()),
+    );
     std::fs::write(file(&second), "{}").unwrap();
     let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
     assert!(error.contains("name the report.json of a run"), "{error}");

@@ -1,11 +1,11 @@
-//! Annotations: one workflow command per line, escaped text, and not more annotations than GitHub shows.
+//! GitHub annotations: one workflow command per line, escaped text, and not more annotations than GitHub shows.
 
 use suites::report::Report;
 use suites::report::github::annotations;
 
 use super::{case, every_verdict, report};
 
-/// Parses a command as a runner does: kind, properties and message.
+/// Parses a workflow command as the GitHub runner does: kind, properties and message.
 fn read_command(line: &str) -> (String, Vec<(String, String)>, String) {
     assert!(
         !line.contains(['\n', '\r']),

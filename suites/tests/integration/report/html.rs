@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use roxmltree::Document;
 use suites::report::{Report, write_all};
 
-use super::{CANARY, NASTY, case, every_verdict, parse, read, report, written};
+use super::{CANARY, NASTY, case, every_verdict, parse, read, report, write_all_formats};
 
 fn page(report: &Report) -> String {
-    read(&written(report), "report.html")
+    read(&write_all_formats(report), "report.html")
 }
 
-/// The text of the first element of a class.
+/// The text of the first element with this CSS class.
 fn text_of(document: &Document<'_>, class: &str) -> String {
     let mut nodes = document
         .descendants()
@@ -24,7 +24,7 @@ fn text_of(document: &Document<'_>, class: &str) -> String {
         .collect()
 }
 
-/// Fails on elements that run code or load external resources.
+/// Fails if an element of the page runs code or loads external resources.
 pub(super) fn assert_harmless(document: &Document<'_>) {
     const ELEMENTS: [&str; 9] = [
         "script",
@@ -73,7 +73,7 @@ fn the_page_runs_no_script_and_loads_no_resource() {
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));
 }
 
-/// All values of an attribute in a page.
+/// All values of an HTML attribute in a page.
 fn values<'d>(document: &'d Document<'_>, attribute: &str) -> Vec<&'d str> {
     let nodes = document.descendants();
     nodes.filter_map(|node| node.attribute(attribute)).collect()
@@ -81,7 +81,7 @@ fn values<'d>(document: &'d Document<'_>, attribute: &str) -> Vec<&'d str> {
 
 #[test]
 fn every_link_of_both_pages_has_a_target_and_ids_are_unique() {
-    let folder = written(&every_verdict());
+    let folder = write_all_formats(&every_verdict());
     let texts = ["report.html", "requirements.html"].map(|name| (name, read(&folder, name)));
     let pages = texts.each_ref().map(|(name, text)| (*name, parse(text)));
     let mut links = BTreeMap::new();
@@ -106,7 +106,7 @@ fn every_link_of_both_pages_has_a_target_and_ids_are_unique() {
     }
 }
 
-/// When a button is selected, CSS rules hide the cases of other kinds.
+/// When the button of one kind of cases is selected, CSS rules hide the cases of the other kinds.
 #[test]
 fn each_kind_of_cases_can_be_shown_alone() {
     let page = page(&every_verdict());
@@ -170,7 +170,7 @@ fn a_page_of_a_thousand_failures_stays_small() {
     assert!(page.contains("id=\"a/b/999\""), "each is named");
 }
 
-/// Stores a run of a case with two pools. The capacity of one pool is never published, and a volume is created during the run.
+/// Stores a run of a case with two storage pools. The capacity of one pool is never published, and a volume is created during the run.
 fn stored_run(folder: &Path) {
     let scenario = "id: publisher/a\ntitle: t\nrequirements: [PUB-21]\ncluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10Gi, \
                     n2: 20Gi}}\nsteps:\n  - id: start\n    expect:\n      - capacities: {fast: {n1: 10Gi, n2: 20Gi}}\n        why: it must\n";
@@ -271,14 +271,14 @@ proptest! {
         let mut failed = case("a/b/c", "fail");
         failed.reason = text.clone();
         failed.explanation = Some(text.clone());
-        let folder = written(&report(vec![failed]));
+        let folder = write_all_formats(&report(vec![failed]));
         for name in ["report.html", "junit.xml", "badge.svg"] {
             parse(&read(&folder, name));
         }
         let page = read(&folder, "report.html");
         let shown = text_of(&parse(&page), "reason");
-        // Printable characters must appear in the same order. Texts with escape sequences are not compared, because reports remove the
-        // sequences.
+        // Printable characters must appear in the same order. Texts with terminal escape sequences are not compared, because reports remove
+        // these sequences.
         if !text.contains(['\u{1b}', '\u{9b}']) {
             let keep = |text: &str| text.chars().filter(|it| it.is_alphanumeric() || "<>&\"'`|".contains(*it)).collect::<String>();
             prop_assert_eq!(keep(&shown), keep(&text));
@@ -289,7 +289,7 @@ proptest! {
 #[test]
 fn a_finding_shows_the_text_and_source_of_its_rule() {
     let mut report = every_verdict();
-    let folder = written(&report);
+    let folder = write_all_formats(&report);
     let demand = "demanded: the arguments of a CSI call are valid according to the CSI spec (CSI, GetCapacityRequest and \
                   CreateVolumeRequest)";
     let page = read(&folder, "report.html");
@@ -299,7 +299,7 @@ fn a_finding_shows_the_text_and_source_of_its_rule() {
         summary.contains("- demanded: the arguments of a CSI call"),
         "{summary}"
     );
-    // A report written by another version may contain unknown rules.
+    // A report written by another version of the harness may contain unknown rules.
     report.findings[0].rule = "of-tomorrow".to_owned();
-    assert!(!read(&written(&report), "report.html").contains("demanded:"));
+    assert!(!read(&write_all_formats(&report), "report.html").contains("demanded:"));
 }

@@ -1,12 +1,12 @@
-//! `junit.xml` agrees with the exit code, whatever text the report contains.
+//! `junit.xml` must agree with the exit code, whatever text the report contains.
 
 use roxmltree::Node;
 
-use super::{CANARY, case, every_verdict, parse, read, report, written};
+use super::{CANARY, case, every_verdict, parse, read, report, write_all_formats};
 
-/// Calls `look` with the element of the test case that has this name.
+/// Calls `look` with the XML element of the test case that has this name.
 fn with_case<T>(name: &str, look: impl FnOnce(Node<'_, '_>) -> T) -> T {
-    let text = read(&written(&every_verdict()), "junit.xml");
+    let text = read(&write_all_formats(&every_verdict()), "junit.xml");
     let document = parse(&text);
     let mut cases = document
         .descendants()
@@ -77,7 +77,7 @@ fn failures_and_skips_have_reason_kind_and_explanation() {
 
 #[test]
 fn suites_are_areas_with_correct_counts() {
-    let text = read(&written(&every_verdict()), "junit.xml");
+    let text = read(&write_all_formats(&every_verdict()), "junit.xml");
     let document = parse(&text);
     let root = document.root_element();
     let counts = |node: Node<'_, '_>| {
@@ -114,7 +114,7 @@ fn a_case_has_its_file_line_and_requirements() {
 fn a_very_long_explanation_is_not_cut() {
     let mut long = case("a/b/long", "fail");
     long.explanation = Some("<line & more>\n".repeat(100_000));
-    let text = read(&written(&report(vec![long])), "junit.xml");
+    let text = read(&write_all_formats(&report(vec![long])), "junit.xml");
     let document = parse(&text);
     let failure = document.descendants().find(|node| node.has_tag_name("failure"));
     let lines = failure.unwrap().text().unwrap().lines().count();

@@ -1,10 +1,10 @@
-//! Stale known-failure entries: detected in full runs only, and shown in every format of the report.
+//! Stale known-failure entries are detected in full runs only, and shown in every format of the report.
 
 use suites::report::github::annotations;
 
-use super::{Report, case, parse, read, report, written};
+use super::{Report, case, parse, read, report, write_all_formats};
 
-/// A full run with a case that matches the entry, and another case.
+/// The report of a full run: a case that matches the known-failure entry, with this verdict, and a second case.
 fn run(verdict: &str) -> Report {
     let mut run = report(vec![
         case("scheduler/filter/known", verdict),
@@ -54,7 +54,7 @@ fn undecidable_entries_are_not_reported() {
     let mut elsewhere = run("pass");
     elsewhere.known_failures[0].case = "scheduler/score".to_owned();
     assert!(!is_idle(&elsewhere));
-    // A real API server may cause a skip that does not occur with other servers, so the entry is not stale.
+    // A real API server may cause a skip that does not occur with other API servers, so the known-failure entry is not stale.
     let mut real = run("skip");
     real.settings.api_server = "v1.36.0".to_owned();
     assert!(!is_idle(&real));
@@ -63,7 +63,7 @@ fn undecidable_entries_are_not_reported() {
 #[test]
 fn every_format_shows_stale_entries() {
     let (stale, used) = (run("pass"), run("known-failure"));
-    let (shown, other) = (written(&stale), written(&used));
+    let (shown, other) = (write_all_formats(&stale), write_all_formats(&used));
     let place = "sut.yaml:9:11: nothing failed with";
     for form in ["report.html", "report.md", "junit.xml"] {
         assert!(read(&shown, form).contains(place), "{form}");

@@ -2,9 +2,9 @@
 
 use suites::report::github::append_summary;
 
-use super::{CANARY, case, every_verdict, read, report, written};
+use super::{CANARY, case, every_verdict, read, report, write_all_formats};
 
-/// The page without fenced blocks, in which markup has no effect.
+/// Removes fenced blocks from the page, because markup has no effect in them.
 fn outside_of_blocks(page: &str) -> String {
     let mut out = String::new();
     let mut fence: Option<&str> = None;
@@ -24,7 +24,7 @@ fn outside_of_blocks(page: &str) -> String {
 
 #[test]
 fn no_untrusted_text_is_markup() {
-    let page = read(&written(&every_verdict()), "report.md");
+    let page = read(&write_all_formats(&every_verdict()), "report.md");
     let outside = outside_of_blocks(&page);
     for tag in ["<script", "<img", "</pre>", "<!--"] {
         assert!(!outside.contains(tag), "{tag} in {outside}");
@@ -50,14 +50,14 @@ fn no_untrusted_text_is_markup() {
 fn a_fence_is_longer_than_any_in_the_text() {
     let mut case = case("a/b/c", "fail");
     case.explanation = Some("````\n<b>x</b>\n````\n``````".to_owned());
-    let page = read(&written(&report(vec![case])), "report.md");
+    let page = read(&write_all_formats(&report(vec![case])), "report.md");
     assert!(page.contains("\n```````text\n````\n"), "{page}");
     assert!(!outside_of_blocks(&page).contains("<b>x</b>"), "{page}");
 }
 
 #[test]
 fn areas_are_rows_and_verdicts_columns() {
-    let page = read(&written(&every_verdict()), "report.md");
+    let page = read(&write_all_formats(&every_verdict()), "report.md");
     for row in [
         "| | area | passed | failed | flaky | could not be run | undecided | known to fail | skipped |",
         "| ❌ | publisher/value | 1 | 1 | 1 | 1 | | | |",

@@ -1,4 +1,4 @@
-//! All formats of a report, with text that tries to inject markup and commands into each of them.
+//! All formats of a report, with text that tries to inject markup and commands into each format.
 
 mod badge;
 mod browser;
@@ -22,18 +22,18 @@ use suites::report::{
 use suites::{Cause, FailureText};
 use tempfile::TempDir;
 
-/// Markup, commands and quotes of every report format, and characters that no format allows.
+/// Text with markup, commands and quotes of every report format, and with characters that no format allows.
 const NASTY: &str = "a \"b\" 'c' <script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\"/> \
 ]]> <!-- --> &amp; % : , ` ``` |cell| @someone #1 *b* _i_ [l](u) \\ </details> </pre>\u{1b}[31mred\u{1b}[0m \u{0}\u{7}\u{202e}\u{ffff}\r\n\
 ::error::injected\n\n# heading\n";
 
-/// The part of `NASTY` that every format must show literally.
+/// The part of `NASTY` that a report in any format must show literally.
 const CANARY: &str = "document.title='owned'";
 
-/// Position of the known-failure entry.
+/// Position of the known-failure entry in the manifest.
 const PLACE: &str = "sut.yaml:9:11";
 
-/// A case with this verdict, with malicious text in all fields.
+/// A case with this verdict, and with malicious text in all fields.
 fn case(id: &str, verdict: &str) -> CaseRecord {
     let word = CaseVerdict::ALL
         .into_iter()
@@ -115,7 +115,7 @@ fn report(cases: Vec<CaseRecord>) -> Report {
     report
 }
 
-/// A report with one case of every verdict, in two areas, and a provisional case.
+/// A report with one case of every verdict in two areas, including a provisional case.
 fn every_verdict() -> Report {
     let mut cases = vec![
         case("publisher/value/pass", "pass"),
@@ -134,8 +134,8 @@ fn every_verdict() -> Report {
     report(cases)
 }
 
-/// Writes the report in all formats.
-fn written(report: &Report) -> TempDir {
+/// Writes the report in all formats into a temporary folder.
+fn write_all_formats(report: &Report) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_all(report, folder.path()).unwrap();
     folder
@@ -146,7 +146,7 @@ fn read(folder: &TempDir, name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Parses XML; panics with the invalid line.
+/// Parses XML; panics with the invalid line of the text.
 fn parse(text: &str) -> roxmltree::Document<'_> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,

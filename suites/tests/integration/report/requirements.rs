@@ -1,18 +1,18 @@
-//! `requirements.html` lists each requirement once with its result in this run, and has no scripts or external resources.
+//! `requirements.html` lists each requirement once with its result in the run, and has no scripts or external resources.
 
 use roxmltree::{Document, Node};
 use suites::Catalogue;
 use suites::report::{CaseRecord, Report};
 
 use super::html::assert_harmless;
-use super::{case, every_verdict, parse, read, report, written};
+use super::{case, every_verdict, parse, read, report, write_all_formats};
 
 fn page(report: &Report) -> String {
-    read(&written(report), "requirements.html")
+    read(&write_all_formats(report), "requirements.html")
 }
 
-/// A case that verifies these requirements.
-fn naming(id: &str, verdict: &str, requirements: &[&str]) -> CaseRecord {
+/// A case that verifies these requirements and has this verdict.
+fn case_with_requirements(id: &str, verdict: &str, requirements: &[&str]) -> CaseRecord {
     CaseRecord {
         requirements: requirements.iter().map(|&id| id.to_owned()).collect(),
         ..case(id, verdict)
@@ -24,7 +24,7 @@ fn text(node: Node<'_, '_>) -> String {
     texts.filter_map(|node| node.text()).collect()
 }
 
-/// The cells of a requirement's row: text, result and evidence.
+/// The cells in the table row of a requirement: text, result and evidence.
 fn row(document: &Document<'_>, id: &str) -> [String; 3] {
     let mut rows = document
         .descendants()
@@ -58,10 +58,10 @@ fn every_requirement_has_a_row_below_its_document() {
 #[test]
 fn a_requirement_has_failed_if_one_of_its_cases_has() {
     let page = page(&report(vec![
-        naming("a/b/fails", "fail", &["PUB-21", "PUB-22"]),
-        naming("a/b/known", "known-failure", &["PUB-23"]),
-        naming("a/b/passes", "pass", &["PUB-20", "PUB-21", "PUB-23"]),
-        naming("a/b/skipped", "skip", &["PUB-19", "PUB-20"]),
+        case_with_requirements("a/b/fails", "fail", &["PUB-21", "PUB-22"]),
+        case_with_requirements("a/b/known", "known-failure", &["PUB-23"]),
+        case_with_requirements("a/b/passes", "pass", &["PUB-20", "PUB-21", "PUB-23"]),
+        case_with_requirements("a/b/skipped", "skip", &["PUB-19", "PUB-20"]),
     ]));
     let document = parse(&page);
     for (id, result, shown) in [
@@ -101,8 +101,8 @@ fn other_evidence_and_reasons_are_shown() {
 
 #[test]
 fn many_cases_are_folded_after_the_most_significant_ones() {
-    let passes = (0..20).map(|number| naming(&format!("a/b/{number}"), "pass", &["PUB-20"]));
-    let fails = [naming("z/z/fails", "fail", &["PUB-20"])];
+    let passes = (0..20).map(|number| case_with_requirements(&format!("a/b/{number}"), "pass", &["PUB-20"]));
+    let fails = [case_with_requirements("z/z/fails", "fail", &["PUB-20"])];
     let page = page(&report(passes.chain(fails).collect()));
     let document = parse(&page);
     let [_, result, by] = row(&document, "PUB-20");

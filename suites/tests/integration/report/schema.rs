@@ -1,23 +1,23 @@
-//! The JSON Schema matches the serialized types exactly, the copy in the repository is current, and reports survive a round trip.
+//! The JSON Schema matches the serialized report types exactly, the copy in the repository is current, and reports survive a round trip.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use suites::report::{schema, seconds};
+use suites::report::{rounded_seconds, schema};
 
-use super::{every_verdict, read, written};
+use super::{every_verdict, read, write_all_formats};
 
 fn parsed() -> Value {
     serde_json::from_str(&schema()).unwrap()
 }
 
 fn record() -> Value {
-    serde_json::from_str(&read(&written(&every_verdict()), "report.json")).unwrap()
+    serde_json::from_str(&read(&write_all_formats(&every_verdict()), "report.json")).unwrap()
 }
 
-/// The first violation of the schema; `None` if the record is valid.
+/// The first violation of the JSON Schema; `None` if the record is valid.
 fn error(record: &Value) -> Option<String> {
     let schema = parsed();
     check(&schema, &schema, record, "").err()
@@ -27,7 +27,7 @@ fn is_valid(record: &Value) -> bool {
     error(record).is_none()
 }
 
-/// Checks a value against the schema keywords in use; panics at an unknown keyword, so that no keyword is ignored. A validator library
+/// Checks a value against a JSON Schema; panics at an unknown keyword, so that no keyword is ignored. A validator library
 /// would be a large dependency.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().unwrap() {
@@ -130,7 +130,7 @@ fn a_report_with_every_verdict_is_valid() {
     assert_eq!(error(&record()), None);
 }
 
-/// Paths of all objects with typed fields.
+/// Paths of all objects with typed fields in a report record.
 fn objects() -> [&'static str; 4] {
     ["", "/system", "/settings", "/cases/0"]
 }
@@ -187,7 +187,7 @@ fn values_that_no_run_writes_are_invalid() {
 proptest! {
     #[test]
     fn a_duration_survives_a_round_trip(nanoseconds in 0_u64..1_000_000_000_000_000) {
-        let written = seconds(Duration::from_nanos(nanoseconds));
+        let written = rounded_seconds(Duration::from_nanos(nanoseconds));
         let text = serde_json::to_string(&written).unwrap();
         prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), written, "{}", text);
     }

@@ -8,6 +8,7 @@ use capacity_spec::placement::{Decision, IndexedWorld, NodeVerdict, Reason};
 use capacity_spec::world::{Change, NamespacedName, ShapePoint};
 use serde_json::{Value, json};
 
+use crate::decisions::array;
 use crate::recordings;
 
 const HOST: &str = "kubernetes.io/hostname";
@@ -69,7 +70,7 @@ fn feasible_nodes_match_kube_scheduler() {
     tally.end(2000);
 }
 
-/// The specification's verdict on a node in the wording of the recordings. The class is checked before the capacity.
+/// Converts the specification's verdict on a node to the wording of the recordings. The class is checked before the capacity.
 fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
     let reasons = match verdict {
         NodeVerdict::Feasible(_) => return Some("fits"),
@@ -100,7 +101,7 @@ fn scores_match_kube_scheduler() {
                 .flatten()
                 .map(|(node, score)| (node.as_str(), vec![score.as_i64().unwrap()]))
                 .collect();
-            // kube-scheduler does not score a single feasible node.
+            // kube-scheduler does not score a node that is the only feasible one.
             let is_scored = scores.len() > 1;
             let holds = if is_scored {
                 scores == recorded
@@ -193,7 +194,7 @@ fn put_volume(world: &mut World, index: usize, recorded: &Value) {
     put(world, "persistentvolumes", volume);
 }
 
-/// Adds a claim for each class and size, and a pod that uses all of these claims.
+/// Adds a claim for each pair of class and size, and a pod that uses all of these claims.
 fn put_pod<'a>(world: &mut World, claims: impl Iterator<Item = (&'a Value, &'a Value)>) -> NamespacedName {
     let mut volumes = Vec::new();
     for (index, (class, size)) in claims.enumerate() {
@@ -211,8 +212,4 @@ fn put_pod<'a>(world: &mut World, claims: impl Iterator<Item = (&'a Value, &'a V
     let pod = json!({"metadata": {"name": "pod", "namespace": "default"}, "spec": {"volumes": volumes}});
     put(world, "pods", pod);
     NamespacedName::new("default", "pod")
-}
-
-fn array(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,5 +1,5 @@
-//! Replaces the expectations of cases by the specification. References that pass a case must also pass it with the specification as its
-//! expectation, most defects must violate the specification, and its demands must be expressible as a case that the run passes.
+//! Replaces the expectations of cases by the specification. References that pass a case must also pass this variant of the case,
+//! most defects must violate the specification, and each demand of the specification must be expressible as a case that the run passes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use suites::harness::scenario::{Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
 use suites::{Defects, case_files};
 
-/// Cases, or prefixes of case ids, that cover each mode, prior state and kind of change.
+/// Cases, or prefixes of case ids, that cover each deployment mode, prior state and kind of change.
 const CASES: [&str; 16] = [
     "cleaner/orphans/vanished",
     "fail/publisher/killed/create-after",
@@ -35,14 +35,14 @@ const CASES: [&str; 16] = [
     "story/volumes/shrunk",
 ];
 
-/// Number of concurrent runs. More than cores, because runs mostly wait.
+/// Number of concurrent runs; may exceed the cores, because runs mostly wait.
 const CONCURRENCY: usize = 16;
 
-/// Minimum percentage of wire defects that violate the specification in a case that must detect them. The other defects affect volumes or
+/// Minimum percentage of traffic defects that violate the specification in a case that must detect them. The others affect volumes or
 /// call rates, which the specification does not restrict, or make an allowed choice.
 const CAUGHT_PERCENT_MIN: usize = 60;
 
-/// The named cases, with the specification as the expectation of each step. Leaves out cases that the specification does not fully model.
+/// Returns the named cases, with the specification as the expectation of each step. Leaves out cases with steps that it does not model.
 fn rewritten_cases(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
     let comparable = scenarios
         .iter()
@@ -62,7 +62,7 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
 async fn run_case(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
     let defect = defect.map(|name| references::Defect::named(name).unwrap());
     let systems = references::built_in(defect);
-    // Simulated time, so that load on the machine has no effect.
+    // A run in simulated time, so that load on the host has no effect.
     let options = RunOptions {
         seed: Some(1),
         ..RunOptions::default()
@@ -85,7 +85,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
         if let Verdict::Fail(failure) = &judged {
             panic!("{} step {}: {}", plan.id(), failure.step, failure.summary);
         }
-        // Evaluating the journal alone must give the same verdict.
+        // Evaluating the journal without the run must give the same verdict.
         let again = verdict(&plan, facts);
         assert_eq!(
             again.failure().is_none(),
@@ -104,7 +104,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
 async fn most_defects_violate_the_specification() {
     let scenarios = load_tree(&case_files()).unwrap();
     let defects = Defects::load();
-    // Defects that only change metrics do not count, because the specification does not cover metrics.
+    // Defects that change only metrics do not count, because the specification does not cover metrics.
     let is_in_traffic = |rule: &WireRule| !matches!(rule, WireRule::Metrics(_));
     let wire = defects
         .iter()

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The objects of a cluster in API form, by resource; the last one is the pod.
+/// The API objects of a cluster, by resource; the last object is the pod.
 type Objects = Vec<(&'static str, Value)>;
 
 fn label() -> impl Strategy<Value = (&'static str, &'static str)> {
@@ -149,7 +149,7 @@ fn volumes() -> impl Strategy<Value = Objects> {
     })
 }
 
-/// A pod with up to three claims: of any class, with or without a selected node, bound or not.
+/// Generates a pod with up to three claims: of any class, with or without a selected node, bound or not.
 fn pod() -> impl Strategy<Value = Objects> {
     let chosen = prop::option::weighted(0.1, 0..3_usize);
     let bound = prop::option::weighted(0.1, 0..3_usize);
@@ -219,11 +219,11 @@ fn snapshot(objects: &Objects) -> Snapshot {
     snapshot
 }
 
-/// The feasible nodes according to the reference, with their scores; empty if the pod cannot be scheduled.
+/// The feasible nodes according to the reference scheduler, with their scores; empty if the pod cannot be scheduled.
 fn reference_scores(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
     let (_, pod) = objects.last().unwrap();
     let pod = Pod::read(&serde_json::from_value(pod.clone()).unwrap()).unwrap();
-    // An error also means that the pod cannot be scheduled, for example because a claim is not ready.
+    // An error means that the pod cannot be scheduled, for example because a claim is not ready.
     let Ok(assessment) = cycle::assess(&snapshot(objects), rules, &pod) else {
         return BTreeMap::new();
     };

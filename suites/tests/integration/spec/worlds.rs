@@ -1,6 +1,6 @@
-//! Compares recorded objects of external-provisioner in small random clusters with the specification.
+//! Compares the capacity objects that external-provisioner left in recorded random clusters with the specification.
 //!
-//! Where the specification leaves a choice, the recorded choice counts as conforming. Such choices are counted and limited: otherwise a
+//! If the specification leaves a choice, the recorded choice counts as conforming. Choices are counted and limited: otherwise a
 //! specification that allows everything would pass.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use crate::recorded_worlds::{Node, RecordedCluster, Recording, Step};
 use crate::recordings;
 
-/// The label by which a step selects objects to delete.
+/// The label by which a recorded step selects capacity objects to delete.
 const MANAGED: &str = "csi.storage.k8s.io/managed-by";
 
-/// Placeholder for names that the publisher generated.
+/// Placeholder in recordings for object names that the publisher generated.
 const GENERATED: &str = "csisc-";
 
-/// Number of comparisons, and number of choices that the specification leaves open.
+/// Number of comparisons, and number of comparisons in which the specification leaves a choice.
 #[derive(Default)]
 struct Tally {
     demands: usize,
@@ -176,7 +176,7 @@ fn put(world: &mut World, resource: &str, object: Value) {
     world.apply(Change::of_object(resource, object).unwrap().unwrap());
 }
 
-/// Moves name and labels, which recordings contain at the top level, into `metadata`.
+/// Moves name and labels into `metadata`; recordings contain them at the top level.
 fn with_metadata(recorded: &Value, namespace: Option<&str>) -> Value {
     let mut object = recorded.clone();
     object["metadata"] = json!({
@@ -186,7 +186,7 @@ fn with_metadata(recorded: &Value, namespace: Option<&str>) -> Value {
     object
 }
 
-/// The recorded objects. Recordings contain a placeholder for generated names, which is replaced by unique names.
+/// The recorded capacity objects, with unique names in place of the placeholder for generated names.
 fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     let mut read = World::default();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -207,7 +207,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     read.objects
 }
 
-/// The managed-by value that the recorded publisher wrote on a node with a long name. The specification leaves this value open.
+/// The managed-by label value that the recorded publisher wrote on a node with a long name. The specification leaves the value open.
 fn label_seen(recorded: &RecordedCluster) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;

@@ -2,7 +2,7 @@
 
 use super::super::client::TestServer;
 use super::super::webhook_server::{Hook, patch};
-use super::{DEFINITIONS, causes, definition, version};
+use super::{DEFINITIONS, causes, definition_with_versions, version};
 use serde_json::{Value, json};
 
 const FIRST: &str = "/apis/example.com/v1/namespaces/default/foos";
@@ -21,11 +21,7 @@ fn crd_with_two_versions(hook: &Hook, stored: &str) -> Value {
     };
     let first = version("v1", json!({"hostPort": text}));
     let second = version("v2", json!({"host": text, "port": text}));
-    let mut definition = definition("foos", "Foo", first);
-    definition["spec"]["versions"]
-        .as_array_mut()
-        .unwrap()
-        .push(second);
+    let mut definition = definition_with_versions(&first, &second);
     definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
         "clientConfig": hook.client("/convert"), "conversionReviewVersions": ["v1"],
     }});

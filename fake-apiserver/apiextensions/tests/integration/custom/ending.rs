@@ -1,4 +1,4 @@
-//! Deletion of CustomResourceDefinitions, which deletes their objects first.
+//! Deletion of CustomResourceDefinitions, which first deletes their custom resources.
 
 use super::super::client::TestServer;
 use super::{DEFINITIONS, FOOS, condition, foo, foos, with_spec};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The path of the CustomResourceDefinition collection.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// The path of the custom resource collection that most of these tests use.
+/// The path of the custom resource collection that most tests of custom resources use.
 pub(crate) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
 /// A CRD of a namespaced resource with one version.
@@ -26,7 +26,7 @@ pub(crate) fn version(schema: Value) -> Value {
     version
 }
 
-/// A CRD version whose schema has a spec with these properties, and a status that preserves unknown fields.
+/// A CRD version whose schema has a spec with the given `properties`, and a status that preserves unknown fields.
 pub(crate) fn with_spec(properties: Value) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let mut schema = json!({"type": "object", "properties": {"spec": {"type": "object"}, "status": open}});
@@ -34,7 +34,7 @@ pub(crate) fn with_spec(properties: Value) -> Value {
     version(schema)
 }
 
-/// Creates the CRD of `foos` with this version.
+/// Creates the CRD of `foos` with the given version.
 pub(crate) async fn foos(wire: &TestServer, version: Value) {
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
 }

@@ -1,4 +1,4 @@
-//! Custom objects: verbs, media types, lists, selectors, tables, field validation.
+//! Tests of custom resources: verbs, media types, lists, selectors, tables, field validation.
 
 use super::super::client::TestServer;
 use super::{FOOS, causes, foo, foos, with_spec};

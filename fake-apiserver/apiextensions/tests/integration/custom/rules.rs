@@ -1,20 +1,14 @@
 //! CEL validation rules: evaluation for objects, and validation of the rules themselves.
 
 use super::super::client::{TestResponse, TestServer};
-use super::{DEFINITIONS, FOOS, causes, definition, foo, foos, version, with_spec};
+use super::{DEFINITIONS, FOOS, causes, create_rejected, definition, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
-/// A CRD version whose spec has these properties and CEL rules.
+/// A CRD version whose spec has the given properties and CEL rules.
 fn ruled(properties: Value, rules: Value) -> Value {
     let mut version = with_spec(properties);
     version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = rules;
     version
-}
-
-async fn create_rejected(wire: &TestServer, spec: Value) -> Vec<String> {
-    let answer = wire.post(FOOS, foo("x", spec)).await;
-    assert_eq!(answer.code, 422, "{}", answer.text);
-    causes(&answer)
 }
 
 async fn create_definition(wire: &TestServer, version: Value) -> TestResponse {
@@ -211,7 +205,7 @@ async fn too_expensive_rules_are_stopped() {
     foos(&wire, ruled(json!({"list": list}), rules)).await;
     let long: Vec<u32> = vec![1; 300_000];
     let reported = create_rejected(&wire, json!({"list": long})).await;
-    // On a slow host, the time limit is exceeded before the cost limit.
+    // On a slow host, the time limit of the CEL evaluation is exceeded before the cost limit.
     let texts = ["call cost exceeds limit for rule", "running out of cost budget"];
     assert!(
         texts.iter().any(|text| reported[0].contains(text)),
@@ -219,7 +213,7 @@ async fn too_expensive_rules_are_stopped() {
     );
 }
 
-/// Without cost limits, each of these rules would run for hours or exhaust the memory.
+/// Without cost limits, each CEL rule in this test would run for hours or exhaust the memory.
 #[tokio::test]
 async fn unbounded_rules_are_stopped() {
     let text = "a".repeat(100_000);

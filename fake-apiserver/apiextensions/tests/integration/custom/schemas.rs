@@ -1,17 +1,11 @@
 //! Effects of structural schemas: pruning, defaulting, null handling, validation.
 
 use super::super::client::TestServer;
-use super::{FOOS, causes, foo, foos, version, with_spec};
+use super::{FOOS, causes, create_rejected, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
 async fn created_spec(wire: &TestServer, name: &str, spec: Value) -> Value {
     wire.create(FOOS, foo(name, spec)).await["spec"].clone()
-}
-
-async fn create_rejected(wire: &TestServer, spec: Value) -> Vec<String> {
-    let answer = wire.post(FOOS, foo("x", spec)).await;
-    assert_eq!(answer.code, 422, "{}", answer.text);
-    causes(&answer)
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Custom resources with several versions, one of which is the storage version.
 
 use super::super::client::TestServer;
-use super::{DEFINITIONS, FOOS, definition, foo, with_spec};
+use super::{DEFINITIONS, FOOS, definition_with_versions, foo, with_spec};
 use serde_json::{Value, json};
 
 const NEWER: &str = "/apis/example.com/v2/namespaces/default/foos";
@@ -11,12 +11,7 @@ fn crd_with_two_versions() -> Value {
     let mut second = with_spec(json!({"a": {"type": "string"}, "new": {"type": "string", "default": "x"}}));
     second["name"] = "v2".into();
     second["storage"] = false.into();
-    let mut definition = definition("foos", "Foo", first);
-    definition["spec"]["versions"]
-        .as_array_mut()
-        .unwrap()
-        .push(second);
-    definition
+    definition_with_versions(&first, &second)
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// Maximum number of devices of a ResourceClaim.
+/// Maximum number of devices that can be allocated to a ResourceClaim.
 const DEVICES_MAX: i64 = 32;
 
 pub(super) fn tracks(name: &str) -> bool {
@@ -21,9 +21,11 @@ pub(super) fn usage(claim: &Value) -> Amounts {
             used.add(&devices(&request["exactly"]));
             continue;
         }
-        // Only one of the alternatives will be allocated, so the maximum of their usages counts.
+        // Only one of the alternative subrequests will be allocated, so the largest usage of each device class counts.
         let mut most = Amounts::default();
-        alternatives.iter().for_each(|one| most.raise(&devices(one)));
+        alternatives
+            .iter()
+            .for_each(|one| most.set_to_maximum(&devices(one)));
         used.add(&most);
     }
     used

@@ -5,7 +5,7 @@ use fake_apiserver::extension::{Amounts, pod_limits, pod_requests};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// The quota resources of pods that have fixed names.
+/// The quota resources that pods use and that have fixed names.
 const TRACKED: [&str; 10] = [
     "cpu",
     "ephemeral-storage",
@@ -28,7 +28,7 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// Whether the resource is `hugepages-SIZE`.
+/// Whether the resource name has the form `hugepages-SIZE`.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
@@ -55,7 +55,7 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     quota_amounts(&pod_requests(pod), &pod_limits(pod))
 }
 
-/// Names amounts as quotas do: a CPU request is `cpu` and `requests.cpu`, a CPU limit `limits.cpu`.
+/// Converts amounts to quota resources: a CPU request counts as `cpu` and `requests.cpu`, a CPU limit as `limits.cpu`.
 fn quota_amounts(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut used = Amounts::default();
     used.set("pods", Quantity::from_integer(1));
@@ -72,7 +72,7 @@ fn quota_amounts(requests: &Amounts, limits: &Amounts) -> Amounts {
     used
 }
 
-/// Quota resources that containers must specify but do not, each with the names of these containers.
+/// Quota resources that containers must specify but do not, each with the names of the containers that lack the resource.
 pub(super) fn unspecified_resources<'a>(
     pod: &Value,
     hard: impl Iterator<Item = &'a str>,

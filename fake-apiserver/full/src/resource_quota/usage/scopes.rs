@@ -4,7 +4,7 @@ use super::pod::is_terminating;
 use fake_apiserver::extension::json::{list, string, texts};
 use serde_json::{Value, json};
 
-/// The scopes of a quota, each as a requirement of a scopeSelector.
+/// The scopes of a ResourceQuota, each converted to a requirement of a scopeSelector.
 pub(super) fn scope_requirements(spec: &Value) -> Vec<Value> {
     let plain = texts(&spec["scopes"]).into_iter();
     let plain = plain.map(|name| json!({"scopeName": name, "operator": "Exists"}));
@@ -37,7 +37,7 @@ pub(super) fn matches_claim(scope: &Value, claim: &Value) -> bool {
     string(scope, "scopeName") == "VolumeAttributesClass" && satisfies_requirement(scope, &classes)
 }
 
-/// Whether the class names satisfy a scopeSelector requirement. Empty names are ignored.
+/// Whether the names of an object's PriorityClass or VolumeAttributesClass satisfy a scopeSelector requirement. Empty names are ignored.
 fn satisfies_requirement(scope: &Value, names: &[&str]) -> bool {
     let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
     let wanted = texts(&scope["values"]);
@@ -50,7 +50,7 @@ fn satisfies_requirement(scope: &Value, names: &[&str]) -> bool {
     }
 }
 
-/// Whether the pod's affinity terms select pods of other namespaces.
+/// Whether a pod affinity term has `namespaces` or `namespaceSelector`, and thus selects pods of other namespaces.
 fn crosses_namespaces(affinity: &Value) -> bool {
     let crosses =
         |term: &Value| !list(&term["namespaces"]).is_empty() || !term["namespaceSelector"].is_null();

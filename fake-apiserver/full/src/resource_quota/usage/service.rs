@@ -11,7 +11,7 @@ pub(super) fn tracks(name: &str) -> bool {
     TRACKED.contains(&name)
 }
 
-/// The quota usage of a service. A port of type NodePort counts even before its node port is allocated.
+/// The quota usage of a service. For type NodePort, a port counts even before its node port is allocated.
 pub(super) fn usage(service: &Value) -> Amounts {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);

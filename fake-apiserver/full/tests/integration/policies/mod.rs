@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
-/// Match constraints that select deployments.
+/// Match constraints of a policy that select Deployments.
 fn deployments() -> Value {
     json!({"resourceRules": [{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"],
         "resources": ["deployments"]}]})
 }
 
-/// Creates a validating policy and a binding. The policy matches deployments unless `spec` overrides it.
+/// Creates a validating policy and a binding. The policy matches Deployments unless `spec` overrides the match constraints.
 async fn register_validating(wire: &TestServer, spec: Value, binding: Value) {
     let mut whole = json!({"matchConstraints": deployments()});
     merge(&mut whole, spec);
@@ -37,7 +37,7 @@ async fn register_validating(wire: &TestServer, spec: Value, binding: Value) {
     .await;
 }
 
-/// Creates a mutating policy for deployments and a binding.
+/// Creates a mutating policy for Deployments, and a binding of the policy.
 async fn register_mutating(wire: &TestServer, name: &str, spec: Value) {
     let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
     whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
@@ -70,12 +70,12 @@ fn merge(under: &mut Value, over: Value) {
     under.extend(over);
 }
 
-/// A mutation of type ApplyConfiguration.
+/// An entry of `mutations` with patchType ApplyConfiguration.
 fn apply_configuration_mutation(expression: &str) -> Value {
     json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}})
 }
 
-/// A mutation of type JSONPatch.
+/// An entry of `mutations` with patchType JSONPatch.
 fn json_patch_mutation(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }

@@ -210,7 +210,7 @@ async fn policy_status_has_the_observed_generation() {
     );
 }
 
-/// Each variable is twice as long as the previous one.
+/// Declares policy variables of which each is twice as long as the previous one; evaluation must stop.
 #[tokio::test]
 async fn exponentially_growing_variables_are_stopped() {
     let wire = TestServer::start().await;

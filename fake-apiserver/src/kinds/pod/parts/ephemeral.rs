@@ -14,11 +14,11 @@ pub(super) const PART: PartHooks = PartHooks {
         spec::validate(new, errors);
         validate_update(new, old, errors);
     },
-    // Upstream's strategy defines reset fields, but `GetResetFields` is never called.
+    // Empty, although upstream's strategy defines reset fields: upstream never calls `GetResetFields`.
     resets: &[],
 };
 
-/// Makes `new` the old pod with the new ephemeral containers.
+/// Replaces `new` by the old pod, except for the ephemeral containers in `new`.
 fn restrict_to_ephemeral_containers(new: &mut Value, old: &Value) {
     let sent = restore_old_pod(new, old)["spec"]["ephemeralContainers"].take();
     json::assign(&mut new["spec"], "ephemeralContainers", sent);

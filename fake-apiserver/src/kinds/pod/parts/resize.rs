@@ -11,14 +11,14 @@ pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::Resize,
     separate: restrict_to_container_resources,
     validate,
-    // Upstream's strategy defines reset fields, but `GetResetFields` is never called.
+    // Empty, although upstream's strategy defines reset fields: upstream never calls `GetResetFields`.
     resets: &[],
 };
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// Makes `new` the old pod with the new container resources. If the number of containers differs, leaves `new` unchanged, and validation
-/// rejects it.
+/// Replaces `new` by the old pod, except for the container resources in `new`. If the number of containers differs, leaves `new`
+/// unchanged, and validation rejects `new`.
 fn restrict_to_container_resources(new: &mut Value, old: &Value) {
     let is_as_long = |name: &str| list(&new["spec"][name]).len() == list(&old["spec"][name]).len();
     if !LISTS.into_iter().all(is_as_long) {

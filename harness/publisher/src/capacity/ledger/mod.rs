@@ -1,5 +1,5 @@
-//! Desired keys and existing objects, and which keys need reconciliation after a change. Makes no requests. Uses the clock only to record
-//! when an object was first observed.
+//! Desired keys (class, segment) and existing objects, and which keys need reconciliation after a change. Makes no requests. Uses the clock
+//! only to record when an object was first observed.
 //!
 //! Objects come from the watch and from this publisher's own writes, in any order. Creates and deletions in progress are recorded, so that
 //! their watch events do not trigger a reconciliation.
@@ -21,7 +21,7 @@ use crate::{cluster::is_older, dialect::SelectorForm};
 /// The `parameters` of a StorageClass for which objects are published.
 type Parameters = Arc<BTreeMap<String, String>>;
 
-/// The desired keys and the existing objects of the publisher.
+/// The desired keys (class and segment) and the existing CSIStorageCapacity objects of the publisher.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     classes: BTreeMap<Arc<str>, Parameters>,
@@ -29,13 +29,13 @@ pub(crate) struct Ledger {
     objects: HashMap<String, KnownObject>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
-    /// The form in which this publisher writes selectors.
+    /// How this publisher writes selectors: with `matchLabels` or `matchExpressions`.
     form: SelectorForm,
 }
 
-/// An existing object, and what this publisher knows about it.
+/// An existing CSIStorageCapacity object, and what this publisher knows about it.
 #[derive(Debug)]
-struct KnownObject {
+pub(crate) struct KnownObject {
     key: Key,
     object: Arc<CSIStorageCapacity>,
     /// Whether the watch delivered the object. False if the object is known only from the response to this publisher's create.
@@ -51,27 +51,27 @@ struct KnownObject {
 /// Numbers of desired keys and existing objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Desired keys.
+    /// Number of desired keys (class and segment).
     pub(crate) goal: usize,
-    /// Desired keys that have an object.
+    /// Number of desired keys that have an object.
     pub(crate) current: usize,
-    /// Objects to be deleted.
+    /// Number of objects to be deleted.
     pub(crate) obsolete: usize,
 }
 
-/// Whether one key is desired, and which objects it has.
+/// Whether one key (class and segment) is desired, and which objects exist for the key.
 #[derive(Debug, PartialEq)]
 pub(crate) struct KeyState {
     /// Parameters of the StorageClass. `None` if the key is not desired.
     pub(crate) desired: Option<Parameters>,
     /// Existing objects with this key. The first object is retained, the others are duplicates.
     pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
-    /// Whether the first object may have been deleted.
+    /// Whether the first of the existing objects may have been deleted.
     pub(crate) unverified: bool,
 }
 
 impl Ledger {
-    /// Creates an empty ledger. `form`: the form in which this publisher writes selectors.
+    /// Creates an empty ledger. `form`: how this publisher writes selectors.
     pub(crate) fn new(form: SelectorForm) -> Ledger {
         Ledger {
             form,
@@ -97,14 +97,14 @@ impl Ledger {
         self.segments.iter().map(|segment| key(&class, segment)).collect()
     }
 
-    /// Adds a segment. Returns the affected keys.
+    /// Adds a topology segment. Returns the desired keys of the segment if the segment is new.
     pub(crate) fn add_segment(&mut self, segment: &Segment) -> Vec<Key> {
         let segment = Arc::new(segment.clone());
         let new = self.segments.insert(Arc::clone(&segment));
         self.keys_in(&segment).filter(|_| new).collect()
     }
 
-    /// Removes a segment. Returns the affected keys.
+    /// Removes a topology segment. Returns the keys of the segment that were desired until now.
     pub(crate) fn remove_segment(&mut self, segment: &Segment) -> Vec<Key> {
         match self.segments.take(segment) {
             Some(segment) => self.keys_in(&segment).collect(),
@@ -132,7 +132,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Records an object from the watch. Returns its key if it needs reconciliation.
+    /// Records an object from a watch event. Returns the object's key if the key needs reconciliation.
     pub(crate) fn observe(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;
         if object.metadata.deletion_timestamp.is_some() {
@@ -144,7 +144,7 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
-    /// Records a deletion from the watch. Returns the key of the object if it needs reconciliation.
+    /// Records a deletion from a watch event. Returns the deleted object's key if the key needs reconciliation.
     pub(crate) fn observe_deletion(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;
         (!known.deleting && self.is_desired(&known.key)).then_some(known.key)
@@ -194,7 +194,7 @@ impl Ledger {
         }
     }
 
-    /// Records that GetCapacity returned values at this time, and that the object of the key has these values.
+    /// Records that GetCapacity returned values at the time `at`, and that the object of the key has these values.
     pub(crate) fn record_refresh(&mut self, key: &Key, at: Instant) {
         for uid in self.by_key.get(key).into_iter().flatten() {
             if let Some(known) = self.objects.get_mut(uid) {
@@ -228,7 +228,7 @@ impl Ledger {
         self.creating.insert(key.clone());
     }
 
-    /// Records the end of a create request. `created`: the object, or `None` if the request failed. Returns whether the key has duplicates.
+    /// Records the end of a create request. `created`: the object, `None` if the request failed. Returns whether the key has duplicates.
     pub(crate) fn end_create(&mut self, key: &Key, created: Option<CSIStorageCapacity>) -> bool {
         self.creating.remove(key);
         if let Some(object) = created
@@ -239,7 +239,7 @@ impl Ledger {
         self.by_key.get(key).is_some_and(|uids| uids.len() > 1)
     }
 
-    /// Stores the object from the response to an update or get.
+    /// Stores the object from the API server's response to an update or get.
     pub(crate) fn record_written(&mut self, object: CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.clone()
             && let Some(known) = self.objects.get_mut(&uid)
@@ -257,11 +257,6 @@ impl Ledger {
     /// Records that a deletion failed: the object counts as existing again.
     pub(crate) fn undo_delete(&mut self, uid: &str) {
         self.mark_deleting(uid, false);
-    }
-
-    /// Removes an object that does not exist any more.
-    pub(crate) fn forget_object(&mut self, uid: &str) {
-        self.forget(uid);
     }
 
     fn mark_deleting(&mut self, uid: &str, deleting: bool) {
@@ -298,7 +293,8 @@ impl Ledger {
         true
     }
 
-    fn forget(&mut self, uid: &str) -> Option<KnownObject> {
+    /// Removes an object that does not exist any more.
+    pub(crate) fn forget(&mut self, uid: &str) -> Option<KnownObject> {
         let known = self.objects.remove(uid)?;
         if let Some(uids) = self.by_key.get_mut(&known.key) {
             uids.remove(uid);

@@ -296,6 +296,6 @@ fn an_object_that_does_not_exist_on_the_server_is_forgotten() {
         (names(&ledger, &a), ledger.counts().current),
         (vec!["1".to_owned()], 1)
     );
-    ledger.forget_object("1");
+    ledger.forget("1");
     assert_eq!((names(&ledger, &a), ledger.counts().current), (Vec::new(), 0));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use capacity_scheduler::capacity_check::{self, Shortcoming};
 use capacity_scheduler::objects::Capacity;
 use capacity_scheduler::rules::Rules;
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use serde_json::{Value, json};
 
 use super::reasons::{BIND, SPACE};
@@ -131,7 +131,7 @@ fn with_the_feature_gate_off_capacity_is_not_checked() {
 #[test]
 fn wrapping_arithmetic_reproduces_the_overflow_of_1_36() {
     let wrapping = Rules {
-        arithmetic: Arithmetic::Wrapping,
+        arithmetic: ByteConversion::Wrapping,
         ..Rules::default()
     };
     for row in rows() {

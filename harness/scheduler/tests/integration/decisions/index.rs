@@ -11,7 +11,7 @@ use capacity_scheduler::node_labels::NodeLabels;
 use capacity_scheduler::objects::{Capacity, Object, ObjectKey};
 use capacity_scheduler::rules::{Choice, Rules};
 use capacity_scheduler::store::Collection;
-use capacity_types::{Arithmetic, Labels, Quantity};
+use capacity_types::{ByteConversion, Labels, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ proptest! {
             Sufficiency::Enough(object) => Some(object),
             _ => None,
         };
-        let bytes = |quantity: Quantity| quantity.bytes(Arithmetic::Exact);
+        let bytes = |quantity: Quantity| quantity.bytes(ByteConversion::Exact);
         let limit = |object: &Capacity| object.largest_volume().map(bytes);
         let sufficient: Vec<_> = cluster.snapshot.capacities.iter().filter(|object| {
             object.class == "fast" && object.topology.admits(&labels) && limit(object) >= Some(2)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::reasons::{AFFINITY, SPACE};
 use super::test_cluster::TestCluster;
 
-/// The expected message, and a function that adds the PVCs that cause this message.
+/// The expected message, and a function that adds PVCs for which the pod gets this message.
 type Row = (&'static str, fn(&mut TestCluster));
 
 /// Pods whose PVCs exclude every node, each with the expected message.

@@ -7,7 +7,7 @@ use capacity_scheduler::filter::VolumePlan;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::score;
 use capacity_scheduler::shape::{Shape, parse_points};
-use capacity_types::Arithmetic;
+use capacity_types::ByteConversion;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -63,7 +63,7 @@ fn the_default_score_is_the_free_capacity_after_provisioning() {
 #[test]
 fn large_requests_overflow_only_with_wrapping_arithmetic() {
     let wrapping = Rules {
-        arithmetic: Arithmetic::Wrapping,
+        arithmetic: ByteConversion::Wrapping,
         ..default_shape()
     };
     let capacities = ["1Ei", "2Ei", "7Ei"];
@@ -96,7 +96,7 @@ fn scores_use_capacity_and_not_maximum_volume_size() {
     assert_eq!(cluster.scores(&default_shape()), [0, 80, 50]);
 }
 
-/// kube-scheduler 1.36 crashes in both of these cases.
+/// kube-scheduler 1.36 crashes if `capacity` is unset, and if the PVC names its class in the beta annotation.
 #[test]
 fn unset_capacity_and_a_class_annotation_are_scored() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
@@ -229,7 +229,7 @@ fn without_a_shape_or_a_plan_the_score_is_zero() {
 #[test]
 fn capped_quantities_are_scored() {
     let capped = Rules {
-        arithmetic: Arithmetic::Saturating,
+        arithmetic: ByteConversion::Saturating,
         ..default_shape()
     };
     // With overflow the first two capacities would be 0 bytes, and the PVC would not fit.

@@ -87,7 +87,7 @@ impl TestCluster {
         self.capacity("fast", &topology_of_node(node), &json!(capacity), &Value::Null);
     }
 
-    /// Adds a PVC. `fields` override the defaults.
+    /// Adds a PVC. `fields` override the default fields of the PVC.
     pub(crate) fn claim(&mut self, name: &str, class: &str, size: &str, fields: Value) {
         let defaults = json!({
             "spec": {
@@ -120,7 +120,7 @@ impl TestCluster {
         );
     }
 
-    /// Adds an available PersistentVolume accessible from one node. `fields` override the defaults.
+    /// Adds an available PersistentVolume accessible from one node. `fields` override the default fields of the volume.
     pub(crate) fn volume(&mut self, name: &str, class: &str, size: &str, node: &str, fields: Value) {
         let term = json!({"matchExpressions": [{"key": "node", "operator": "In", "values": [node]}]});
         let defaults = json!({

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
-/// Resource, namespace, name.
+/// Resource, namespace and name of a stored object.
 type Key = (String, String, String);
 
 /// A handle to the server; clones refer to the same server.
@@ -31,7 +31,7 @@ pub(crate) struct Server {
 /// A fault that the server injects when it delivers the next event of a watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchFault {
-    /// The watch ends.
+    /// The watch ends without an error.
     Cut,
     /// The watch fails with 410 (Expired).
     Expire,

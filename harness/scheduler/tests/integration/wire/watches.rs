@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::cluster::Cluster;
 use super::server::WatchFault;
 
-/// One step between the creation of the pods and the creation of the capacity object that all pods need.
+/// One step between the creation of the pods and the creation of the capacity object, which all pods need.
 #[derive(Clone, Debug)]
 enum Step {
     Capacity(&'static str, &'static str),

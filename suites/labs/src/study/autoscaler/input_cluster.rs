@@ -7,7 +7,7 @@ use capacity_types::Labels;
 /// The topology label for zones, set by the cloud provider.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// The node groups, drivers and pods of a simulation.
+/// The node groups, drivers and pods with which a simulation of the autoscaler starts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputCluster {
     pub(super) groups: Vec<Group>,
@@ -16,22 +16,22 @@ pub(super) struct InputCluster {
     pub(super) pods: Vec<Pod>,
 }
 
-/// A group of equal nodes.
+/// A node group: equal nodes that the autoscaler can add and remove.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// Prefix of the node names.
     pub(super) name: String,
     /// Initial labels of each node, set by the cloud provider.
     pub(super) labels: Labels,
-    /// Initial and minimum number of nodes.
+    /// Number of nodes at the start, which is the minimum number of nodes of the group.
     pub(super) min_size: usize,
-    /// Maximum number of nodes.
+    /// Maximum number of nodes of the group.
     pub(super) max_size: usize,
     /// Maximum number of pods per node, which the autoscaler knows.
     pub(super) slots: usize,
 }
 
-/// A driver with its storage.
+/// A CSI driver with its storage.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
     /// Name of the driver, which is also the provisioner of its classes.
@@ -40,11 +40,11 @@ pub(super) struct Driver {
     pub(super) key: String,
     /// Storage classes of the driver.
     pub(super) classes: Vec<String>,
-    /// The nodes that share a segment.
+    /// Which nodes share a topology segment.
     pub(super) scope: Scope,
-    /// Number of rounds until the driver runs on a new node.
+    /// Number of rounds from the creation of a node until the driver runs on the node.
     pub(super) delay: usize,
-    /// Sizes in bytes of the disks of an unused segment.
+    /// Sizes in bytes of the disks of a segment without volumes.
     pub(super) disks: Vec<u64>,
     /// The value that the driver reports as capacity.
     pub(super) reports: ReportedCapacity,
@@ -55,16 +55,16 @@ pub(super) struct Driver {
 pub(super) enum Scope {
     /// Each node is a segment.
     Node,
-    /// The nodes of a zone share a segment.
+    /// All nodes of a zone share a segment.
     Zone,
 }
 
 /// The value that a driver reports as capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReportedCapacity {
-    /// Total free space; volumes may span disks.
+    /// Total free space of the segment; a volume may span disks.
     Total,
-    /// Maximum volume size. Each volume uses one disk.
+    /// Maximum volume size, which is the largest free disk space: each volume uses one disk.
     MaximumVolumeSize,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Node {
 pub(super) type Disks = Vec<u64>;
 
 impl Group {
-    /// A group without initial nodes, with up to 20 nodes of up to 110 pods each (the kubelet's default).
+    /// A node group without initial nodes, with up to 20 nodes of up to 110 pods each (the kubelet's default).
     pub(super) fn new(name: &str, zone: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -116,7 +116,7 @@ impl Driver {
         round >= node.since + self.delay
     }
 
-    /// The capacity that the driver reports, in bytes: total free space or maximum volume size.
+    /// The capacity that the driver reports for a segment with these free disks, in bytes.
     pub(super) fn reported_capacity(&self, disks: &Disks) -> u64 {
         match self.reports {
             ReportedCapacity::Total => disks.iter().sum(),
@@ -124,7 +124,7 @@ impl Driver {
         }
     }
 
-    /// Provisions a volume if there is enough free capacity.
+    /// Provisions a volume. Returns false if the segment has too little free capacity.
     pub(super) fn provision(&self, disks: &mut Disks, bytes: u64) -> bool {
         if self.reported_capacity(disks) < bytes {
             return false;
@@ -145,5 +145,5 @@ impl Driver {
     }
 }
 
-/// Free storage by driver and segment.
+/// Free disk space by driver (index) and topology segment.
 pub(super) type Storage = BTreeMap<(usize, String), Disks>;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use capacity_scheduler::objects::Capacity;
-use capacity_types::{Arithmetic, Labels};
+use capacity_types::{ByteConversion, Labels};
 
 use super::input_cluster::{InputCluster, Node, Pod};
 use super::recipe::{Readiness, Recipe};
@@ -69,10 +69,10 @@ impl<'l> Iteration<'l> {
         }
     }
 
-    /// The labels of the template node of a group: from an existing node, or from the configuration.
+    /// The labels of the template node of a node group, derived from an existing node, or from the configuration if the group is empty.
     pub(super) fn template_labels(&self, group: usize) -> Labels {
         let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-        // The oldest node has all labels, including the labels that drivers add.
+        // The oldest node of the group has all labels, including the labels that drivers add.
         let labels = match of_group.min_by_key(|node| node.since) {
             Some(node) if self.features.rewrites => self.recipe.rewrite_labels(&node.labels),
             Some(node) => node.labels.clone(),
@@ -91,7 +91,7 @@ impl<'l> Iteration<'l> {
         labels
     }
 
-    /// Whether a node is ready. Until then, the autoscaler uses the template node of the group instead.
+    /// Whether a node counts as ready. Until it does, the autoscaler evaluates the template node of the group in its place.
     pub(super) fn is_ready(&self, node: &Node) -> bool {
         let classes = |labels: &Labels| -> BTreeSet<&str> {
             let admitting = self
@@ -109,7 +109,7 @@ impl<'l> Iteration<'l> {
         }
     }
 
-    /// The group with the template node that most pending pods fit, and the number of nodes to add to it.
+    /// The node group whose template node fits the most pending pods, and the number of nodes to add to the group.
     pub(super) fn scale_up(&self) -> Option<(usize, usize)> {
         let pods = self.unschedulable_pods();
         let groups = (0..self.cluster.groups.len()).filter_map(|group| {
@@ -125,7 +125,7 @@ impl<'l> Iteration<'l> {
         best.map(|(_, group, nodes)| (group, nodes))
     }
 
-    /// Pending pods that fit none of the nodes that are not ready yet, so that further nodes are needed.
+    /// Pending pods that fit none of the starting nodes (added, but not ready), so that further nodes are needed.
     fn unschedulable_pods(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
         let slots = |node: &Node| self.cluster.groups[node.group].slots;
@@ -151,8 +151,8 @@ impl<'l> Iteration<'l> {
         !self.features.runs_filter || !feasible_nodes(self.cluster, &[node], &self.objects, pod).is_empty()
     }
 
-    /// Number of nodes that these pods need. Unless `counts_volumes` is set, only the number of pods per node is limited: the storage that
-    /// pods use in the simulation is not subtracted.
+    /// Number of nodes that these pods need. Unless `counts_volumes` is set, only the number of pods per node is limited: the storage of
+    /// simulated pods is not subtracted from the capacity.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
         let by_slots = pods.len().div_ceil(self.cluster.groups[group].slots);
         if !self.features.counts_volumes {
@@ -175,7 +175,7 @@ impl<'l> Iteration<'l> {
         let limits = of_class
             .filter(|it| it.topology.admits(template))
             .filter_map(|it| {
-                let bytes = it.largest_volume()?.bytes(Arithmetic::Exact);
+                let bytes = it.largest_volume()?.bytes(ByteConversion::Exact);
                 u64::try_from(bytes).ok()
             });
         limits.max().unwrap_or_default()

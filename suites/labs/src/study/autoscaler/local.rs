@@ -1,4 +1,4 @@
-//! Experiments with node-local storage: without the KEP's configuration of the autoscaler, with parts of it, and with all of it.
+//! Experiments with node-local storage: without the configuration of the autoscaler in the KEP, with parts of it, and with all of it.
 
 use capacity_types::Labels;
 
@@ -11,7 +11,7 @@ use super::state::{State, feasible_nodes};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding, findings};
 
-/// Round in which all pods are deleted, long after all of them were scheduled.
+/// Round of the simulation in which all pods are deleted, long after they were scheduled.
 const DELETION_ROUND: usize = 40;
 
 pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
@@ -60,7 +60,7 @@ fn different_rounds(left: &SimulationResult, right: &SimulationResult) -> usize 
     pairs.filter(|(left, right)| left != right).count() + lengths
 }
 
-/// Findings on the template node with and without a segment of its own, while the existing node is full, empty, or larger than a new one.
+/// Findings on the template node with and without its own segment, while the existing node is full, empty, or larger than a new one.
 fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -120,7 +120,7 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         ..HOSTPATH.recipe()
     };
     let unlabelled = simulate(&from_zero, &unlabelled, features);
-    // Two classes, only one of which has an object for the template segment.
+    // A second storage class, which has no capacity object for the template segment.
     let mut two = HOSTPATH.local();
     two.drivers[0].classes.push("other".to_owned());
     let of = |class: &str| {
@@ -199,7 +199,7 @@ fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// Objects for the template segment, one per class of each driver. All drivers here use the same label.
+/// Capacity objects for the template segment, one per class of each driver. All drivers of the cluster use the same topology key.
 fn objects_for(cluster: &InputCluster) -> Vec<Object> {
     let classes = cluster.drivers.iter().flat_map(|driver| &driver.classes);
     classes
@@ -221,7 +221,7 @@ fn two_drivers() -> InputCluster {
     cluster
 }
 
-/// Findings on subtracting the volumes of simulated pods from the template node's capacity: this saves iterations if the object contains
+/// Findings on subtracting the volumes of simulated pods from the template node's capacity, which saves iterations if the object contains
 /// the total capacity, and is wrong if it contains the maximum volume size.
 fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let counts = AutoscalerFeatures {
@@ -244,7 +244,7 @@ fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// A finding on several misconfigurations, each of which must leave pods pending.
+/// A finding on several misconfigurations of the autoscaler, each of which must leave pods pending.
 fn misconfiguration_finding(features: AutoscalerFeatures) -> Finding {
     let cluster = HOSTPATH.local();
     let mut from_zero = cluster.clone();

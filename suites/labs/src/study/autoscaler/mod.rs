@@ -25,12 +25,12 @@ use run::{SimulationResult, simulate};
 
 use crate::study::result::{Axis, Cell, Line, Plot, Setup, Study, Table};
 
-/// Runs the study with the autoscaler as the KEP describes it. Size and seed have no effect: simulations are small and deterministic.
+/// Runs the study with the autoscaler as the KEP describes it. Ignores size and seed: simulations are small and deterministic.
 pub fn run(setup: Setup) -> Study {
     study(AutoscalerFeatures::default(), setup)
 }
 
-/// Runs the study for an autoscaler with these features.
+/// Runs the study with an autoscaler that has these features.
 pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     let mut study = Study::new(
         "autoscaler",
@@ -54,7 +54,7 @@ pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     study
 }
 
-/// Simulations of the same pods, with different configurations of the autoscaler.
+/// Simulates the same pods with different configurations of the autoscaler.
 fn run_simulations(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)> {
     let (cluster, recipe) = network::local_and_zonal();
     let without_objects = Recipe {

@@ -1,4 +1,4 @@
-//! Experiments with storage that a zone shares: with a zone label on the template node, and with a zone that has no nodes yet.
+//! Experiments with storage that all nodes of a zone share: with a zone label on the template node, and with a zone without nodes.
 
 use super::input_cluster::{Group, InputCluster};
 use super::iteration::AutoscalerFeatures;
@@ -12,7 +12,7 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
         readiness: Readiness::Counterparts,
         ..Recipe::default()
     };
-    // A node in another node group makes the zone known, and runs one pod.
+    // A node of a second node group, with one pod, makes the zone known to the autoscaler.
     let mut beside = zonal(0, FIRST_ZONE);
     beside.groups.push(Group {
         min_size: 1,
@@ -63,7 +63,7 @@ pub(super) fn local_and_zonal() -> (InputCluster, Recipe) {
     (cluster, HOSTPATH.recipe())
 }
 
-/// A finding on a cluster with a local and a zonal driver, where the autoscaler is configured only for the local driver.
+/// A finding on a cluster with a local and a zonal driver, if the autoscaler is configured only for the local driver.
 fn combined_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let (cluster, recipe) = local_and_zonal();
     let course = simulate(&cluster, &recipe, features);

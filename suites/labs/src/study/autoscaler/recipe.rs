@@ -1,4 +1,4 @@
-//! Configuration by the administrator, as listed in the KEP: the only source of information on storage for the autoscaler.
+//! Configuration of the autoscaler by the administrator, as listed in the KEP: the autoscaler's only information on storage.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use regex::Regex;
 pub(super) struct Recipe {
     /// Rewrite rules, applied to each label of a template node, written as `key=value`.
     pub(super) rewrites: Vec<Rewrite>,
-    /// Labels of the template node of an empty group, by the group's name.
+    /// Labels of the template node of an empty node group, by the name of the group.
     pub(super) pool_labels: Vec<(String, Labels)>,
-    /// Capacity objects for template segments.
+    /// Manually created capacity objects for the segments of template nodes.
     pub(super) objects: Vec<Object>,
     /// Condition for a new node to count as ready.
     pub(super) readiness: Readiness,
 }
 
-/// A search pattern and its replacement.
+/// A rewrite rule for labels: a search pattern and its replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
     pub(super) search: Regex,
@@ -27,11 +27,11 @@ pub(super) struct Rewrite {
 /// A manually created capacity object.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// Storage class.
+    /// StorageClass of the capacity object.
     pub(super) class: String,
     /// The labels of `nodeTopology`.
     pub(super) segment: Labels,
-    /// Capacity in bytes.
+    /// Published capacity in bytes.
     pub(super) bytes: u64,
 }
 
@@ -41,14 +41,14 @@ pub(super) enum Readiness {
     /// The kubelet reports Ready.
     #[default]
     Kubelet,
-    /// At least one capacity object matches the node.
+    /// A new node is ready when at least one capacity object matches it.
     AnyObject,
-    /// For each class with an object for the template node, an object also matches the node.
+    /// A new node is ready when, for each class with an object for the template node, a capacity object matches the new node.
     Counterparts,
 }
 
 impl Recipe {
-    /// The labels of a template node, rewritten from the labels of an existing node.
+    /// Rewrites the labels of an existing node to the labels of a template node.
     pub(super) fn rewrite_labels(&self, labels: &Labels) -> Labels {
         labels
             .iter()
@@ -67,7 +67,7 @@ impl Recipe {
         (key.to_owned(), value.to_owned())
     }
 
-    /// The labels in the pool's configuration for a group.
+    /// The labels that the pool configuration contains for the node group.
     pub(super) fn of_pool(&self, group: &str) -> Option<&Labels> {
         let found = self.pool_labels.iter().find(|(name, _)| name == group);
         found.map(|(_, labels)| labels)

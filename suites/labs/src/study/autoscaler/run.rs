@@ -7,9 +7,9 @@ use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::Recipe;
 use super::state::State;
 
-/// Number of idle rounds after which a node is removed.
+/// Number of rounds that a node must be idle before it is removed.
 const IDLE_ROUNDS: usize = 3;
-/// Maximum number of rounds, sufficient for every group to reach its maximum and to shrink again.
+/// Maximum number of rounds, sufficient for every node group to grow to its maximum and to shrink to its minimum.
 const ROUNDS: usize = 60;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct SimulationResult {
     pub(super) rounds: Vec<(usize, usize)>,
     /// Number of nodes added in each round.
     pub(super) added: Vec<usize>,
-    /// Number of objects written by publishers at the end.
+    /// Number of capacity objects that publishers had written at the end.
     pub(super) published: usize,
 }
 
@@ -28,12 +28,12 @@ impl SimulationResult {
         self.added.iter().sum()
     }
 
-    /// Number of pods pending at the end.
+    /// Number of pods that are pending at the end.
     pub(super) fn pending_pods(&self) -> usize {
         self.rounds.last().map_or(0, |(_, waiting)| *waiting)
     }
 
-    /// Number of nodes at the end.
+    /// Number of nodes at the end of the simulation.
     pub(super) fn nodes(&self) -> usize {
         self.rounds.last().map_or(0, |(nodes, _)| *nodes)
     }
@@ -43,7 +43,7 @@ impl SimulationResult {
         self.added.iter().filter(|added| **added > 0).count()
     }
 
-    /// Whether nothing changed in the last `rounds` rounds.
+    /// Whether the numbers of nodes and pending pods did not change in the last `rounds` rounds.
     fn is_stable(&self, rounds: usize) -> bool {
         let last = self.rounds.iter().rev().take(rounds);
         let same = last.clone().all(|round| Some(round) == self.rounds.last());
@@ -56,7 +56,7 @@ impl SimulationResult {
     }
 }
 
-/// Simulates until nothing changes any more, or for the maximum number of rounds. Removes no nodes.
+/// Simulates until nothing changes any more, or for the maximum number of rounds. The autoscaler removes no nodes.
 pub(super) fn simulate(
     cluster: &InputCluster,
     recipe: &Recipe,

@@ -6,16 +6,16 @@ use regex::Regex;
 use super::input_cluster::{Driver, Group, InputCluster, Pod, ReportedCapacity, Scope};
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
 
-/// Size of a volume that uses all storage of a node.
+/// Storage capacity of a node, and size of a volume that uses all of it.
 pub(super) const NODE_CAPACITY: u64 = 10;
 /// Number of pending pods, not counting the pod that fills the first node.
 pub(super) const PODS: usize = 5;
-/// The zone of the first group.
+/// The zone of the first node group.
 pub(super) const FIRST_ZONE: &str = "a";
 /// A zone without nodes.
 pub(super) const EMPTY_ZONE: &str = "b";
 
-/// Names of a driver, its topology key, its storage class and the node group.
+/// Names of a driver, its topology key, its StorageClass and its node group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names {
     pub(super) driver: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Names {
     pub(super) group: &'static str,
 }
 
-/// The names in the KEP's example.
+/// The names in the KEP's example, which uses csi-driver-host-path.
 pub(super) const HOSTPATH: Names = Names {
     driver: "hostpath.csi.k8s.io",
     key: "topology.hostpath.csi/node",
@@ -40,7 +40,7 @@ pub(super) const OTHER_NAMES: Names = Names {
     group: "storage-nodes",
 };
 
-/// The driver with zonal storage.
+/// The names of the driver with zonal storage.
 pub(super) const ZONAL: Names = Names {
     driver: "zonal.example.com",
     key: "topology.zonal.example.com/zone",
@@ -49,7 +49,7 @@ pub(super) const ZONAL: Names = Names {
 };
 
 impl Names {
-    /// A driver with storage for one volume per node, started two rounds after the node was added.
+    /// A driver with storage for one volume per node, which starts two rounds after the node was added.
     pub(super) fn driver(&self) -> Driver {
         Driver {
             name: self.driver.to_owned(),
@@ -62,7 +62,7 @@ impl Names {
         }
     }
 
-    /// A group with this initial number of nodes.
+    /// A node group that starts with `min_size` nodes.
     pub(super) fn group(&self, min_size: usize) -> Group {
         Group {
             min_size,
@@ -70,13 +70,13 @@ impl Names {
         }
     }
 
-    /// Pods of one class, each with one volume.
+    /// Creates `count` pods of one class, each with a volume of `bytes` bytes.
     pub(super) fn pods(&self, count: usize, bytes: u64) -> Vec<Pod> {
         let class = self.class.to_owned();
         vec![Pod { class, bytes }; count]
     }
 
-    /// The topology segment of template nodes, as labels.
+    /// The topology segment of template nodes, as node labels.
     pub(super) fn template(&self) -> Labels {
         [(self.key.to_owned(), format!("{}-template", self.group))].into()
     }
@@ -92,7 +92,7 @@ impl Names {
         search.map(rewrite).into_iter().collect()
     }
 
-    /// The capacity object for template nodes.
+    /// The manually created capacity object for template nodes.
     pub(super) fn object(&self, class: &str, bytes: u64) -> Object {
         Object {
             class: class.to_owned(),
@@ -101,7 +101,7 @@ impl Names {
         }
     }
 
-    /// The full configuration of the KEP.
+    /// The full configuration of the autoscaler in the KEP.
     pub(super) fn recipe(&self) -> Recipe {
         Recipe {
             rewrites: self.rewrite(),
@@ -140,7 +140,7 @@ pub(super) fn zonal(min_size: usize, zone: &str) -> InputCluster {
     }
 }
 
-/// Pool configuration with the zone label.
+/// Configures the zone label for the template nodes of the pool.
 pub(super) fn zone_label(zone: &str) -> Recipe {
     let label = (ZONAL.key.to_owned(), zone.to_owned());
     Recipe {
@@ -150,7 +150,7 @@ pub(super) fn zone_label(zone: &str) -> Recipe {
     }
 }
 
-/// Pool configuration with the zone label, plus a manually created object for the zone.
+/// Configures the zone label for the template nodes of the pool, and a manually created capacity object for the zone.
 pub(super) fn zone_object(zone: &str) -> Recipe {
     Recipe {
         objects: vec![Object {

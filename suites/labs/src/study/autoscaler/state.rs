@@ -20,11 +20,11 @@ use crate::study::cluster;
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) nodes: Vec<Node>,
-    /// The node of each pod.
+    /// The node of each scheduled pod, by the index of the pod.
     pub(super) placed: BTreeMap<usize, String>,
     pub(super) pods_deleted: bool,
     storage: Storage,
-    /// Number of nodes ever created, for unique names.
+    /// Number of nodes created so far, for unique names.
     created: usize,
 }
 
@@ -46,7 +46,7 @@ impl State {
         state
     }
 
-    /// Adds a node to a group.
+    /// Adds a node to a node group.
     pub(super) fn add(&mut self, cluster: &InputCluster, group: usize, round: usize) {
         let labels = cluster.groups[group].labels.clone();
         let name = format!("{}-{}", cluster.groups[group].name, self.created);
@@ -59,7 +59,7 @@ impl State {
         });
     }
 
-    /// Removes a node with its local storage.
+    /// Removes a node together with its local storage.
     pub(super) fn remove(&mut self, cluster: &InputCluster, name: &str) {
         self.nodes.retain(|node| node.name != name);
         let nodes = &self.nodes;
@@ -70,7 +70,7 @@ impl State {
         });
     }
 
-    /// Starts drivers on nodes whose start delay has passed. A driver labels the node and adds the unused storage of the segment.
+    /// Starts the drivers whose start delay has passed on a node. A driver labels the node and adds the storage of a new segment.
     pub(super) fn start_drivers(&mut self, cluster: &InputCluster, round: usize) {
         for node in &mut self.nodes {
             for (number, driver) in cluster.drivers.iter().enumerate() {
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// The capacity objects written by publishers.
+    /// The capacity objects that publishers write in this state.
     pub(super) fn published(&self, cluster: &InputCluster) -> Vec<Capacity> {
         let mut objects = Vec::new();
         for ((number, segment), disks) in &self.storage {
@@ -165,20 +165,20 @@ impl State {
         }
     }
 
-    /// The pending pods.
+    /// The indices of the pending pods.
     pub(super) fn pending_pods(&self, cluster: &InputCluster) -> Vec<usize> {
         let waits = |number: &usize| !self.pods_deleted && !self.placed.contains_key(number);
         (0..cluster.pods.len()).filter(waits).collect()
     }
 
-    /// The nodes without a pod.
+    /// The nodes on which no pod runs.
     pub(super) fn idle(&self) -> Vec<Node> {
         let is_idle = |node: &&Node| !self.placed.values().any(|name| *name == node.name);
         self.nodes.iter().filter(is_idle).cloned().collect()
     }
 }
 
-/// The nodes that the scheduler's own filter accepts for a pod.
+/// The nodes that the filter of the reference scheduler accepts for a pod.
 pub(super) fn feasible_nodes(
     cluster: &InputCluster,
     nodes: &[(String, Labels)],

@@ -15,7 +15,7 @@ use suites::harness::system::BoxError;
 
 use super::journal::Runner;
 use super::{Common, DefectArgs};
-use crate::counted;
+use crate::at_least_one;
 use outcome::Outcome;
 use variant::{VARIANTS, Variant};
 
@@ -33,23 +33,23 @@ pub(super) struct BurstArgs {
     #[arg(long)]
     pub(super) real_time: bool,
     /// Nodes, each with local storage [default: 10, 3 with --small]
-    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<u64>())]
     nodes: Option<u64>,
     /// Volumes per node, all of which are requested [default: 100, 10 with --small]
-    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<u64>())]
     slots: Option<u64>,
     /// Run only this variant; can be repeated. A finding that compares two variants requires both
     #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.iter().map(|it| it.name)))]
     variants: Vec<String>,
     /// Time limit for all pods, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = counted::<u64>())]
+    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = at_least_one::<u64>())]
     budget: u64,
 }
 
 /// Default time limit for all pods, in seconds.
 const BUDGET: u64 = 120;
 
-/// Size of the burst.
+/// Size of the burst: number of nodes, and of volumes per node.
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     nodes: u64,
@@ -73,7 +73,7 @@ impl BurstArgs {
         }
     }
 
-    /// Creates the runner for the scenarios of the burst.
+    /// Creates the runner for the scenarios of the burst: in real time if a manifest is given, else in simulated time by default.
     pub(super) fn runner(&self, manifest: Option<Manifest>) -> Runner {
         match manifest {
             None if !self.real_time => Runner::simulated(self.common.setup().seed, self.broken.defect),
@@ -87,7 +87,7 @@ impl BurstArgs {
 }
 
 impl Burst {
-    /// The burst with the default number of nodes and volumes for a size of the study, and with all variants.
+    /// Returns the burst with the default numbers of nodes and volumes for a size of the study, and with all variants.
     pub(super) fn of(size: Size) -> Self {
         let (nodes, slots) = match size {
             Size::Small => (3, 10),
@@ -121,7 +121,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
     Ok(study)
 }
 
-/// Runs all variants: in simulated time one variant per core; in real time sequentially, so that they do not slow each other down.
+/// Runs all variants: in simulated time one variant per core; in real time sequentially, because concurrent variants slow each other down.
 fn outcomes(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
     let run_variant = |variant: &Variant| {
         let scenario = variant::scenario(*variant, burst);

@@ -11,17 +11,17 @@ use super::variant::{
 };
 use crate::study::journal::Run;
 
-/// Approximate number of points of a plotted line.
+/// Approximate number of points per line of a plot.
 const POINTS: usize = 60;
 
-/// Counts and times of one run of the burst.
+/// Counts and times of one variant of the burst.
 #[derive(Debug)]
 pub(super) struct Outcome {
     variant: &'static str,
     /// Number of CreateVolume calls that the driver rejected.
     rejected: usize,
     requests: usize,
-    /// Verbs and resources of the scheduler's requests, without status updates and events.
+    /// Verbs and resources of the scheduler's API requests, without status updates and events.
     kinds: BTreeSet<(String, String)>,
     extender_calls: usize,
     writes: usize,
@@ -30,7 +30,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Takes the counts from the step of a run in which the pods are created.
+    /// Extracts the counts of the step in which the pods are created.
     pub(super) fn of(variant: &'static str, run: &Run) -> Self {
         let tally = run.step(1);
         let of_scheduler = tally
@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// Time from the creation of the first pod to the scheduling of the last pod.
+    /// Seconds from the creation of the first pod to the scheduling of the last pod.
     fn seconds(&self) -> f64 {
         self.times.last().copied().unwrap_or_default()
     }
@@ -65,7 +65,7 @@ impl Outcome {
         self.times.get(at).copied().unwrap_or_default()
     }
 
-    /// Number of scheduled pods over time.
+    /// Points of a plot: seconds, and number of pods scheduled by then.
     fn scheduled_pods_over_time(&self) -> Vec<(f64, f64)> {
         let every = self.times.len().div_ceil(POINTS).max(1);
         let points = self
@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// The description of each variant.
+/// A table that describes each variant of the burst.
 pub(super) fn legend(burst: &Burst) -> Table {
     let mut table = Table::new("The variants", &["variant", "what it is"]);
     for variant in &burst.variants {
@@ -90,7 +90,7 @@ pub(super) fn legend(burst: &Burst) -> Table {
     table
 }
 
-/// One row per run.
+/// A table with one row per variant that was run.
 pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     let columns = [
         "variant",
@@ -130,7 +130,7 @@ pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     table
 }
 
-/// One line per run.
+/// A plot with one line per variant that was run.
 pub(super) fn plot(runs: &[Outcome]) -> Plot {
     let lines = runs.iter().map(|run| Line {
         name: run.variant.to_owned(),
@@ -144,7 +144,7 @@ pub(super) fn plot(runs: &[Outcome]) -> Plot {
     }
 }
 
-/// The findings on the runs that exist. `is_simulated`: times do not depend on the machine.
+/// The findings on the variants that were run. `is_simulated`: times are simulated, so they do not depend on the host.
 pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> Vec<Finding> {
     let all = Runs {
         runs,
@@ -164,7 +164,7 @@ pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> V
     findings.into_iter().flatten().collect()
 }
 
-/// All runs. A finding is created only if the compared runs exist.
+/// The outcomes of all variants that were run. A finding that compares variants is created only if all of them were run.
 struct Runs<'a> {
     runs: &'a [Outcome],
     pods: f64,

@@ -1,4 +1,4 @@
-//! The variants of the burst, and the case that each of them runs. Does not know results.
+//! The variants of the burst, each with the scenario that it runs. Does not know results.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ pub(super) struct Variant {
     volumes: bool,
     tracked: bool,
     scored: bool,
-    /// Whether an extender reserves whole disks.
+    /// Whether a scheduler extender reserves whole disks.
     extender: bool,
     /// Available capacity as a multiple of the capacity that all pods request.
     room: u64,
     /// Poll interval of the publisher.
     pub(super) poll: Duration,
-    /// Whether the scheduler receives watch events of capacity objects with a delay.
+    /// Whether watch events of capacity objects reach the scheduler with a delay.
     delays_watch: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
 
 macro_rules! variants {
     ($($name:expr, $meaning:literal $(, $field:ident: $value:expr)*;)+) => {
-        /// All variants. The KEP uses the first two.
+        /// All variants of the burst. The KEP uses the first two.
         pub(super) const VARIANTS: &[Variant] = &[$(
             Variant { $($field: $value,)* ..Variant::new($name, $meaning) }
         ),+];

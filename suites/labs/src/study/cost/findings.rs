@@ -1,8 +1,8 @@
-//! Findings of `study cost`, each on a statement of the KEP.
+//! Findings of `study cost`, each on one statement of the KEP.
 
 use std::collections::BTreeMap;
 
-use crate::study::cost::model::{Cluster, Mode, Unit, break_even, load};
+use crate::study::cost::model::{Cluster, Mode, UnitCosts, break_even, load};
 use crate::study::cost::scan::objects_read;
 use crate::study::result::findings;
 use crate::study::{Bound, Finding};
@@ -15,14 +15,14 @@ use super::super::journal::{Run, Runner};
 use super::sample::{Deployed, PODS, Sample, Sampled, Step};
 use super::{GIBI, REFRESH, tally_of_step};
 
-/// Average number of GetCapacity calls per object and poll interval in a run.
+/// Average number of GetCapacity calls per capacity object and poll interval in a run.
 pub(super) fn calls_per_poll(sample: &Sample, run: &Run) -> f64 {
     let polled = tally_of_step(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
     polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
 }
 
-/// Findings on the differences between counted and calculated values, each summed over all clusters.
+/// Findings on the differences between counted and calculated costs, each summed over all simulated clusters.
 pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     let differ = |matching: &dyn Fn(&Sample) -> bool,
                   counted: &dyn Fn(&Run) -> usize,
@@ -127,7 +127,7 @@ pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>
     ])
 }
 
-/// Findings on the cost of tracking that no pod uses: compares a cluster with tracking and a cluster without tracking and publisher.
+/// Findings on the cost if no pod uses capacity tracking: compares a cluster with tracking to a cluster without tracking and publisher.
 pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let unused = runner.run(&placement_scenario(3, false, false, false), REFRESH)?;
     let used = runner.run(&placement_scenario(3, true, true, false), REFRESH)?;
@@ -156,7 +156,7 @@ pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, 
     ])
 }
 
-/// Findings on ten classes with equivalent parameters, compared with one class.
+/// Findings on ten StorageClasses with equivalent parameters, compared with one class.
 pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |classes| {
         let sample = Sample {
@@ -182,7 +182,7 @@ pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>,
 
 /// Findings on central and distributed publishers at the break-even number of segments: with fewer segments, capacity values are equally
 /// old in both modes; with more, those of a central publisher are older.
-pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> Vec<Finding> {
+pub(super) fn break_even_findings(cluster: &Cluster, unit: &UnitCosts) -> Vec<Finding> {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {
         let cluster = Cluster {

@@ -8,14 +8,14 @@ mod scan;
 
 use std::time::Duration;
 
-use crate::study::cost::model::{Cluster, Load, Unit, plot, table};
+use crate::study::cost::model::{Cluster, Load, UnitCosts, plot, table};
 use crate::study::{Cell, Finding, Setup, Study, Table};
 use clap::Args;
 use suites::harness::system::BoxError;
 
 use super::journal::{Run, Runner, Tally};
 use super::{Common, DefectArgs};
-use crate::counted;
+use crate::at_least_one;
 use findings::{
     break_even_findings, calls_per_poll, equivalent_class_findings, model_accuracy_findings, scan_finding,
     scheduler_request_findings, unused_tracking_findings,
@@ -37,13 +37,13 @@ pub(super) struct CostArgs {
     #[command(flatten)]
     pub(super) broken: DefectArgs,
     /// Also calculate the cost for a cluster with this number of nodes
-    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<u64>())]
     nodes: Option<u64>,
     /// Number of storage classes in the cluster of --nodes
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = counted::<u64>(), requires = "nodes")]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = at_least_one::<u64>(), requires = "nodes")]
     classes: u64,
     /// Number of segments in the cluster of --nodes, for a central publisher [default: one per node]
-    #[arg(long, value_name = "COUNT", value_parser = counted::<u64>(), requires = "nodes")]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<u64>(), requires = "nodes")]
     segments: Option<u64>,
     /// Poll interval of the publishers in the cluster of --nodes, such as 1m
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds, requires = "nodes")]
@@ -96,7 +96,7 @@ impl CostArgs {
     }
 }
 
-/// Creates the study, including the cost for the requested cluster, if any.
+/// Creates the study. `requested`: a cluster given on the command line, whose cost is also calculated.
 pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "cost",
@@ -158,8 +158,8 @@ fn clusters() -> Vec<Cluster> {
     nodes.map(cluster).into()
 }
 
-/// The costs per object and per publisher, measured in these runs.
-fn unit(runs: &[Sampled]) -> Unit {
+/// The costs per capacity object and per publisher, measured in these runs.
+fn unit(runs: &[Sampled]) -> UnitCosts {
     let watches = |deployed: Deployed| {
         let of_deployed = runs.iter().find(|(sample, _)| sample.deployed == deployed);
         of_deployed.map_or(0, |(sample, run)| {
@@ -173,7 +173,7 @@ fn unit(runs: &[Sampled]) -> Unit {
         })
     };
     let bytes = runs.iter().map(|(_, run)| run.largest_object()).max();
-    Unit {
+    UnitCosts {
         object_bytes: bytes.unwrap_or_default() as u64,
         central_watches: watches(Deployed::Central),
         node_watches: watches(Deployed::Distributed),

@@ -1,20 +1,20 @@
-//! `cost`: calculates the cost of tracking from the cost per object, by number of nodes, classes and segments.
+//! Calculates the cost of capacity tracking from the cost per object, by number of nodes, classes and segments.
 //!
-//! The costs per object, change and instance are measured elsewhere and passed in. Does not cover CPU time, which depends on the machine.
+//! The costs per object, change and publisher are measured elsewhere and passed in. Does not cover CPU time, which depends on the host.
 
 use serde::Serialize;
 
 use crate::study::result::{Axis, Cell, Line, Plot, Table};
 
-/// A cluster and its rate of change.
+/// Numbers of nodes, classes and segments of a cluster, and the rates of polls and changes.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::study) struct Cluster {
-    /// Number of nodes with the driver.
+    /// Number of nodes on which the driver runs.
     pub(super) nodes: u64,
     /// Number of storage classes of the driver.
     pub(super) classes: u64,
-    /// Number of topology segments, for a central publisher.
+    /// Number of topology segments that a central publisher publishes.
     pub(super) segments: u64,
     /// Poll interval of a publisher, in seconds.
     pub(super) poll_seconds: f64,
@@ -27,17 +27,17 @@ pub(in crate::study) struct Cluster {
 /// Deployment mode of publishers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One publisher for the cluster.
+    /// One publisher for the whole cluster.
     Central,
-    /// One publisher per node; each node is a segment.
+    /// One publisher per node; each node is a topology segment.
     Distributed,
 }
 
-/// Measured costs per object and per publisher.
+/// Measured costs per capacity object and per publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Unit {
-    /// Size of an object, in bytes of JSON.
+pub(super) struct UnitCosts {
+    /// Size of a capacity object, in bytes of JSON.
     pub(super) object_bytes: u64,
     /// Open watches of a central publisher.
     pub(super) central_watches: u64,
@@ -51,13 +51,13 @@ pub(super) struct Unit {
 pub(super) struct Load {
     /// Number of CSIStorageCapacity objects.
     pub(super) objects: u64,
-    /// Total size of the objects, in bytes.
+    /// Total size of the CSIStorageCapacity objects, in bytes.
     pub(super) bytes: u64,
-    /// Open watches of all publishers.
+    /// Number of open watches of all publishers together.
     pub(super) watches: u64,
-    /// GetCapacity calls per minute of all publishers.
+    /// GetCapacity calls per minute of all publishers together.
     pub(super) calls_per_minute: f64,
-    /// Writes per minute caused by changes.
+    /// Writes per minute caused by capacity changes.
     pub(super) writes_per_minute: f64,
     /// Bytes of watch events that one scheduler receives per minute.
     pub(super) event_bytes_per_minute: f64,
@@ -66,7 +66,7 @@ pub(super) struct Load {
 }
 
 impl Mode {
-    /// Central and distributed mode.
+    /// All deployment modes.
     pub(super) const ALL: [Self; 2] = [Self::Central, Self::Distributed];
 
     pub(super) fn name(self) -> &'static str {
@@ -77,8 +77,8 @@ impl Mode {
     }
 }
 
-/// Calculates the cost with one object per class and segment, and one call per object and poll.
-pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
+/// Calculates the cost with one capacity object per class and segment, and one GetCapacity call per object and poll.
+pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &UnitCosts) -> Load {
     let (segments, instances, watches) = match mode {
         Mode::Central => (cluster.segments, 1, unit.central_watches),
         Mode::Distributed => (cluster.nodes, cluster.nodes, unit.node_watches),
@@ -104,8 +104,8 @@ pub(super) fn break_even(cluster: &Cluster) -> u64 {
     (cluster.get_capacity_qps * cluster.poll_seconds / cluster.classes.max(1) as f64).floor() as u64 + 1
 }
 
-/// A table of these clusters in both modes.
-pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
+/// A table of the costs in these clusters in both deployment modes.
+pub(super) fn table(title: &str, clusters: &[Cluster], unit: &UnitCosts) -> Table {
     let columns = [
         "mode",
         "nodes",
@@ -145,12 +145,12 @@ pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
     table
 }
 
-/// A plot of a value by number of nodes with local storage, for both modes.
+/// A plot of one cost by number of nodes with local storage, for both deployment modes.
 pub(super) fn plot(
     title: &str,
     label: &str,
     clusters: &[Cluster],
-    unit: &Unit,
+    unit: &UnitCosts,
     of: fn(&Load) -> f64,
 ) -> Plot {
     let line = |mode: Mode| {

@@ -1,4 +1,4 @@
-//! The simulated clusters of `study cost`: nodes and classes in one of three deployments, and the counted steps.
+//! The simulated clusters of `study cost`: nodes and classes in one of three deployments, and the steps whose traffic is counted.
 
 use crate::study::Size;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use suites::harness::standalone::CsiMethod;
 use super::super::journal::Run;
 use super::{GIBI, ZONE};
 
-/// A simulated cluster.
+/// A cluster that `study cost` simulates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) deployed: Deployed,
@@ -25,7 +25,7 @@ pub(super) enum Deployed {
     Zones,
 }
 
-/// The counted steps, by index.
+/// The steps whose requests and calls are counted, by their index in the scenario.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Published,
@@ -37,9 +37,9 @@ pub(super) enum Step {
     NodeRemoved,
 }
 
-/// Number of pods with one volume each in the placement step.
+/// Number of pods that the placement step creates, with one volume each.
 pub(super) const PODS: u64 = 3;
-/// Number of polls in the polling step.
+/// Number of polls of the publisher during the polling step.
 pub(super) const POLLS: usize = 10;
 
 pub(super) fn samples(size: Size) -> Vec<Sample> {
@@ -73,7 +73,7 @@ impl Sample {
         (self.segments() * self.classes) as usize
     }
 
-    /// The segment with this number in the case format: a zone or a node.
+    /// The segment with this number, as case files name it: a zone or a node.
     pub(super) fn segment(&self, number: u64) -> String {
         match self.deployed {
             Deployed::Zones => format!("{ZONE}=z{number}"),
@@ -143,5 +143,5 @@ impl Sample {
     }
 }
 
-/// A cluster with the counts of its run.
+/// A simulated cluster with the counts of its run.
 pub(super) type Sampled = (Sample, Run);

@@ -1,4 +1,4 @@
-//! Number of objects that a scheduler reads for one claim on all nodes, with a scan and with an index on labels.
+//! Number of capacity objects that a scheduler reads for one claim on all nodes: with a scan, and with an index on labels.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::study::cluster;
 
 const CLASSES: [&str; 2] = ["fast", "slow"];
 
-/// Number of objects read by a full scan and by the index of the reference scheduler, in a cluster with two objects per node, one per
-/// class.
+/// Numbers of capacity objects read by a full scan and by the index of the reference scheduler, in a cluster with one object per node and
+/// class, for two classes.
 pub(super) fn objects_read(nodes: usize) -> (usize, usize) {
     let mut index = CapacityIndex::default();
     let labels: Vec<Labels> = (0..nodes)

@@ -16,21 +16,21 @@ use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 
-/// Results of comparing the decisions with one design to the correct decisions.
+/// Results of comparing the scheduling decisions with one API design to the correct decisions.
 #[derive(Default)]
 struct Counts {
-    /// Clusters that the design can express.
+    /// Number of random clusters that the design can express.
     expressible: usize,
     inexpressible: BTreeMap<String, usize>,
     decisions: usize,
-    /// Number of decisions that differ from the correct ones.
+    /// Number of decisions that differ from the correct decisions.
     differ: usize,
-    /// Number of decisions made by the filter of the reference scheduler, for the flat design.
+    /// Number of decisions made by the filter of the reference scheduler, which evaluates the flat design only.
     filtered: usize,
     filter_differs: usize,
 }
 
-/// The findings, and a table of the clusters that each design cannot express.
+/// Returns the findings, and a table that counts the clusters that each design cannot express.
 pub(super) fn study(rules: &DesignRules, setup: Setup) -> (Table, Vec<Finding>) {
     let clusters = match setup.size {
         Size::Small => 60,
@@ -65,7 +65,7 @@ impl Counts {
         let entries = lookup::entries(rules, &objects, &cluster.classes);
         for volume_request in draw::volume_requests(cluster) {
             let wanted = cluster.feasible_nodes(&volume_request);
-            // A design that cannot express inline volumes accepts them on every node.
+            // A design that cannot express inline volumes accepts them on every node, so the decision is not compared.
             if volume_request.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
                 continue;
             }
@@ -139,7 +139,7 @@ fn differences(rules: &DesignRules, cluster: &InputCluster, entries: &[Entry]) -
         .count()
 }
 
-/// Findings on the examples of the KEP in every design, with current and with deprecated label keys.
+/// Findings on the examples of the KEP in every API design, with current and with deprecated label keys.
 fn example_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, key) in [("ALT-30", examples::REGION), ("ALT-40", examples::OLD_REGION)] {
@@ -187,7 +187,7 @@ fn early_differs_from_flat(rules: &DesignRules) -> usize {
     cases.filter(differs).count()
 }
 
-/// Findings on pools with a list of nodes, compared with a selector on host names.
+/// Findings on pools with a list of nodes, compared with pools that select the same nodes by host name.
 fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Finding> {
     let (mut differ, mut lists, mut selectors) = (0, 0, 0);
     for cluster in clusters {

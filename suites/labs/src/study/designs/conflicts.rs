@@ -8,7 +8,7 @@ use crate::study::result::{Finding, Table, findings};
 /// Number of publishers, each on its own node.
 const WRITERS: usize = 100;
 
-/// Result of concurrent writes.
+/// Counts of concurrent writes.
 #[derive(Debug, Default)]
 struct Written {
     requests: usize,
@@ -16,7 +16,7 @@ struct Written {
     pools: usize,
 }
 
-/// Whether the publishers write to one shared object.
+/// Whether all publishers write to one object, or each to its own object.
 #[derive(Clone, Copy, PartialEq)]
 enum Sharing {
     One,
@@ -65,8 +65,8 @@ fn driver() -> CsiDriver {
     }
 }
 
-/// All publishers read, then all write. With full updates, the first write changes the resourceVersion, so the other writes fail with
-/// conflicts and are retried.
+/// All publishers read the object, then all write. With full updates, the first write changes the resourceVersion, so the other writes fail
+/// with conflicts and are retried.
 fn write_concurrently(rules: &DesignRules, sharing: Sharing, write: Write) -> Written {
     let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
     let mut objects = vec![(0, driver()); WRITERS];

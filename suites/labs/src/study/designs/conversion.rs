@@ -1,4 +1,4 @@
-//! Helpers for converting storage to objects: selectors, the classes of an entry, and what some designs cannot express.
+//! Helpers for converting the storage of a cluster to API objects: selectors, the classes of an entry, and what a design cannot express.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::input_cluster::{Class, HOSTNAME, InputCluster, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::selector::NodeSelector;
 
-/// What a design cannot express.
+/// A property of a cluster's storage that a design cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inexpressible {
     Inline,
@@ -30,12 +30,12 @@ impl fmt::Display for Inexpressible {
     }
 }
 
-/// Size of an object in bytes of JSON. These types always serialize.
+/// Size of an API object in bytes of JSON. All types of the designs can be serialized.
 pub(super) fn length<T: Serialize>(object: &T) -> usize {
     serde_json::to_vec(object).map_or(0, |text| text.len())
 }
 
-/// The classes to which a capacity of the pool applies. A fallback capacity applies to all classes for which the pool has no other one.
+/// The classes to which a capacity of the pool applies. A fallback capacity applies to all classes that have no capacity in the pool.
 pub(super) fn classes_of<'w>(
     cluster: &'w InputCluster,
     pool: &'w Pool,
@@ -59,7 +59,7 @@ pub(super) fn classes_of<'w>(
     }
 }
 
-/// The node selector of a pool, with host names for listed nodes; `None` for the whole cluster.
+/// The node selector of a pool, by host name if the pool lists nodes; `None` if the whole cluster has access.
 pub(super) fn selector(node_access: &NodeAccess) -> Option<NodeSelector> {
     match node_access {
         NodeAccess::Cluster => None,

@@ -1,4 +1,4 @@
-//! Generates random clusters, and volume requests whose results differ between clusters.
+//! Generates random clusters, and volume requests that distinguish the capacities in a cluster.
 
 use super::input_cluster::{
     Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
@@ -20,25 +20,25 @@ pub(super) fn cluster(rng: &mut SeededRng) -> InputCluster {
         now: 1000,
         ..InputCluster::default()
     };
-    for number in 0..1 + rng.below(8) {
-        let (zone, rank) = (zone(rng), rng.below(4).to_string());
+    for number in 0..1 + rng.random_below(8) {
+        let (zone, rank) = (zone(rng), rng.random_below(4).to_string());
         let labels = [(ZONE, zone), (RANK, rank.as_str())];
         cluster.nodes.push(Node::new(&format!("n{number}"), &labels));
     }
-    for number in 0..1 + rng.below(2) {
+    for number in 0..1 + rng.random_below(2) {
         cluster.drivers.push(Driver {
             name: format!("d{number}.example.com"),
             tracks: *rng.pick(&[Some(true), Some(true), Some(true), Some(false), None]),
         });
     }
-    for number in 0..1 + rng.below(3) {
+    for number in 0..1 + rng.random_below(3) {
         let driver = rng.pick(&cluster.drivers).name.clone();
         let name = format!("c{number}");
         cluster.classes.push(Class { name, driver });
     }
-    // On average every second cluster can be expressed in all designs.
-    let is_plain = rng.one_in(2);
-    for number in 0..rng.below(7) {
+    // About half of the clusters must be plain, so that all designs can express them.
+    let is_plain = rng.true_once_in(2);
+    for number in 0..rng.random_below(7) {
         let pool = pool(rng, &cluster, format!("p{number}"), is_plain);
         cluster.pools.push(pool);
     }
@@ -46,7 +46,7 @@ pub(super) fn cluster(rng: &mut SeededRng) -> InputCluster {
 }
 
 fn zone(rng: &mut SeededRng) -> &'static str {
-    ZONES[rng.index(ZONES.len())]
+    ZONES[rng.random_index(ZONES.len())]
 }
 
 fn pool(rng: &mut SeededRng, cluster: &InputCluster, name: String, is_plain: bool) -> Pool {
@@ -59,13 +59,13 @@ fn pool(rng: &mut SeededRng, cluster: &InputCluster, name: String, is_plain: boo
         volumes.push(VolumeKind::Inline);
     }
     for of in volumes {
-        if rng.one_in(2) {
-            let mut capacity = PoolCapacity::new(of, rng.below(STEPS) * STEP);
-            if !is_plain && rng.one_in(6) {
+        if rng.true_once_in(2) {
+            let mut capacity = PoolCapacity::new(of, rng.random_below(STEPS) * STEP);
+            if !is_plain && rng.true_once_in(6) {
                 capacity.until = Some(*rng.pick(&[999, 1000, 1001]));
             }
-            if !is_plain && rng.one_in(6) {
-                capacity.total = Some(capacity.bytes + rng.below(STEPS) * STEP);
+            if !is_plain && rng.true_once_in(6) {
+                capacity.total = Some(capacity.bytes + rng.random_below(STEPS) * STEP);
             }
             capacities.push(capacity);
         }
@@ -79,14 +79,14 @@ fn pool(rng: &mut SeededRng, cluster: &InputCluster, name: String, is_plain: boo
 }
 
 fn node_access(rng: &mut SeededRng, cluster: &InputCluster, is_plain: bool) -> NodeAccess {
-    match rng.below(5) {
+    match rng.random_below(5) {
         0 => NodeAccess::Cluster,
         1 => NodeAccess::node(&rng.pick(&cluster.nodes).name),
         2 => {
             let names = [rng.pick(&cluster.nodes), rng.pick(&cluster.nodes)];
             NodeAccess::Nodes(names.into_iter().map(|node| node.name.clone()).collect())
         }
-        3 if !is_plain && rng.one_in(4) => NodeAccess::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
+        3 if !is_plain && rng.true_once_in(4) => NodeAccess::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
         3 => NodeAccess::label(ZONE, zone(rng)),
         _ => NodeAccess::Terms(NodeSelector {
             node_selector_terms: vec![

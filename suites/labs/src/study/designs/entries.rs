@@ -16,7 +16,7 @@ const DRIVER: &str = "disk.example.com";
 const NOON: u32 = 12 * 60 * 60;
 const LAST_SECOND: u32 = 24 * 60 * 60 - 1;
 
-/// Class and size of a volume request, and the nodes expected to accept the volume.
+/// A volume request (class and size), and the nodes that must accept the volume.
 type Row<'r> = (Option<&'r str>, u64, &'r [&'r str]);
 
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
@@ -35,7 +35,7 @@ pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings
 }
 
-/// A cluster of two nodes and two classes, with one pool with these capacities on the first node.
+/// A cluster of two nodes and two classes; the only pool is on the first node and has these capacities.
 fn cluster(capacities: Vec<PoolCapacity>) -> InputCluster {
     let class = |name: &str| Class {
         name: name.to_owned(),
@@ -58,7 +58,7 @@ fn cluster(capacities: Vec<PoolCapacity>) -> InputCluster {
     }
 }
 
-/// Number of volume requests (rows) for which the design accepts other nodes than expected.
+/// Number of volume requests (rows) for which the design accepts other nodes than it must.
 fn count_wrong(rules: &DesignRules, shape: Shape, cluster: &InputCluster, rows: &[Row<'_>]) -> usize {
     match shape.publish(cluster) {
         Ok(objects) => count_wrong_in(rules, &objects, cluster, rows),
@@ -115,7 +115,7 @@ fn wrong_for_another_driver(rules: &DesignRules) -> usize {
     )
 }
 
-/// Number of wrong results with two pools of the same spec, of which the newer one has less capacity; the sum over both orders of the
+/// Number of wrong results with two pools of the same spec, of which the newer pool has less capacity; the sum over both orders of the
 /// pools.
 fn wrong_with_two_pools(rules: &DesignRules) -> usize {
     let orders = [[1, 2], [2, 1]].into_iter().map(|made| {
@@ -160,8 +160,8 @@ fn special_name_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// Findings on an entry that expires at noon, evaluated before, at and after noon, and on an entry without expiry, evaluated at the end of
-/// the day.
+/// Findings on an entry that expires at noon, evaluated before, at and after noon, and on an entry without expiry, evaluated at the end
+/// of the day.
 fn expiry_findings(rules: &DesignRules) -> Vec<Finding> {
     let wrong_at = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut capacity = PoolCapacity::new(VolumeKind::class("fast"), 10);

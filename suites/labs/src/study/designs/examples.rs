@@ -4,13 +4,13 @@ use super::input_cluster::{
     Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
 };
 
-/// The region label, and its deprecated form of 2019.
+/// The region label, and its deprecated key of 2019.
 pub(super) const REGION: &str = "topology.kubernetes.io/region";
 pub(super) const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
 const GIGA: u64 = 1_000_000_000;
 
-/// The three examples, with this region label.
+/// The three examples of the KEP, with `region` as the key of the region label.
 pub(super) fn clusters(region: &str) -> [InputCluster; 3] {
     [local(), class_overhead_cluster(), two_region_cluster(region)]
 }
@@ -88,7 +88,7 @@ fn add_pool(
     });
 }
 
-/// Requests for volumes of each class, with sizes around every capacity.
+/// Requests for volumes of each class, with sizes just below, at and above every capacity.
 pub(super) fn volume_requests(cluster: &InputCluster) -> Vec<VolumeRequest> {
     let capacities = cluster.pools.iter().flat_map(|pool| &pool.capacities);
     let bytes: Vec<u64> = capacities.map(|capacity| capacity.bytes).collect();

@@ -16,13 +16,13 @@ use crate::study::seeded_rng::SeededRng;
 const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
 
-/// Cost of one of the compared designs.
+/// Cost of one alternative: an extender, or capacity tracking.
 #[derive(Debug, Default)]
 struct Alternative {
     requests: usize,
     /// Number of node names sent to the extender.
     sent: usize,
-    /// Number of objects in the API server.
+    /// Number of capacity objects in the API server.
     objects: usize,
     feasible: Vec<BTreeSet<String>>,
 }
@@ -35,9 +35,9 @@ pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
     };
     let mut rng = SeededRng::of(setup.seed);
     let free: BTreeMap<String, u64> = (0..nodes)
-        .map(|number| (format!("n{number}"), rng.below(100)))
+        .map(|number| (format!("n{number}"), rng.random_below(100)))
         .collect();
-    let claims: Vec<u64> = (0..pods).map(|_| rng.below(110)).collect();
+    let claims: Vec<u64> = (0..pods).map(|_| rng.random_below(110)).collect();
     let (vendor, tracked) = (by_extender(&free, &claims), by_tracking(&free, &claims));
     let mut table = Table::new(
         format!("{pods} pods on {nodes} nodes, by a vendor's extender and by tracking"),
@@ -86,7 +86,7 @@ fn snapshot(free: &BTreeMap<String, u64>, tracks: bool) -> Snapshot {
     snapshot
 }
 
-/// The nodes that the scheduler's own filter accepts for a pod with this claim.
+/// The nodes that the filter of the reference scheduler accepts for a pod with a claim of this size.
 fn feasible_nodes(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     let claim = cluster::claim("claim", CLASS, bytes);
     snapshot.claims.put(claim);

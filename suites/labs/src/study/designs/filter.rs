@@ -1,4 +1,4 @@
-//! Evaluates the design with one object per class and segment by means of the scheduler's own filter. Does not know other designs.
+//! Evaluates the flat design (one object per class and segment) with the filter of the reference scheduler. Does not know other designs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::input_cluster::{InputCluster, Node, VolumeRequest};
 use super::model::FlatCapacity;
 use crate::study::cluster;
 
-/// The scheduler's cache for flat objects.
+/// Fills the scheduler's cache with a cluster and its flat capacity objects.
 pub(super) fn snapshot(cluster: &InputCluster, objects: &[FlatCapacity]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for class in &cluster.classes {
@@ -24,12 +24,12 @@ pub(super) fn snapshot(cluster: &InputCluster, objects: &[FlatCapacity]) -> Snap
         snapshot.drivers.put(cluster::driver(&driver.name, tracks));
     }
     for object in objects {
-        snapshot.capacities.put(Arc::new(compile(object)));
+        snapshot.capacities.put(Arc::new(to_scheduler_capacity(object)));
     }
     snapshot
 }
 
-fn compile(object: &FlatCapacity) -> Capacity {
+fn to_scheduler_capacity(object: &FlatCapacity) -> Capacity {
     let topology = object.node_topology.as_ref().map(|topology| {
         let expressions = topology.match_expressions.iter().map(|it| Expression {
             key: &it.key,
@@ -51,7 +51,7 @@ fn compile(object: &FlatCapacity) -> Capacity {
     }
 }
 
-/// Whether the scheduler accepts a claim on a node; `None` for an inline volume, which the scheduler does not check.
+/// Whether the filter accepts a claim on a node; `None` for an inline volume, which the filter does not check.
 pub(super) fn admits(snapshot: &Snapshot, volume_request: &VolumeRequest, node: &Node) -> Option<bool> {
     let name = volume_request.class.as_deref()?;
     let class = snapshot.classes.get(&ObjectKey::cluster(name))?;

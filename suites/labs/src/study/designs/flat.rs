@@ -1,11 +1,11 @@
-//! The flat design: converts the storage of a cluster to objects.
+//! The flat design, one capacity object per class and segment: converts the storage of a cluster to objects.
 
 use super::conversion::{Inexpressible, classes_of, selector};
 use super::input_cluster::{InputCluster, Pool};
 use super::model::{FlatCapacity, LabelTopology, Metadata};
 use super::selector::{NodeSelector, Term};
 
-/// Node selector operators that label selectors do not have.
+/// Operators that node selectors have and label selectors lack.
 const ORDERING: [&str; 2] = ["Gt", "Lt"];
 
 /// Converts the storage of a cluster to CSIStorageCapacity objects.
@@ -38,7 +38,7 @@ fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Inexpressible> {
     }
 }
 
-/// One label selector per term, because label selectors have no OR.
+/// One label selector per term of the node selector, because label selectors have no OR.
 fn topologies_of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Inexpressible> {
     selector
         .node_selector_terms
@@ -54,7 +54,7 @@ fn topology_of_term(term: &Term) -> Result<LabelTopology, Inexpressible> {
             return Err(Inexpressible::Ordering);
         }
         match expression.values.as_slice() {
-            // The key is put into `matchLabels`, as publishers do, unless `matchLabels` already contains it.
+            // The label is put into `matchLabels`, as publishers do, unless `matchLabels` already contains the key.
             [value]
                 if expression.operator == "In" && !topology.match_labels.contains_key(&expression.key) =>
             {

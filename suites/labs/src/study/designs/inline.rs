@@ -1,4 +1,4 @@
-//! Sizes of inline volumes: a field of the pod, a key in the NodePublishVolume context, and drivers that accept either.
+//! Sizes of inline volumes: a field of the pod, a key in the NodePublishVolume context, and drivers that accept one of these sources.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 use super::rules::DesignRules;
 use crate::study::result::{Bound, Finding, findings};
 
-/// The context key with the size.
+/// The key for the size in the NodePublishVolume context.
 const SIZE: &str = "csi.storage.k8s.io/size";
-/// A driver-specific size attribute.
+/// A volume attribute of the driver for the size.
 const OWN: &str = "size";
 
-/// The source of an inline volume.
+/// The `csi` source of an inline volume in a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct InlineVolume {
@@ -53,7 +53,7 @@ fn changed_by_round_trip() -> usize {
     volumes.len() - unchanged.count() + same.count()
 }
 
-/// The context that kubelet passes to the driver.
+/// The volume context that kubelet passes to the driver in NodePublishVolume.
 fn publish_context(rules: &DesignRules, pod_info: bool, volume: &InlineVolume) -> BTreeMap<String, String> {
     let mut context = volume.volume_attributes.clone();
     if pod_info || !rules.size_needs_pod_info {
@@ -76,7 +76,7 @@ fn wrong_contexts(rules: &DesignRules) -> usize {
     cases.iter().filter(is_wrong).count()
 }
 
-/// Number of inline volumes that are rejected by a driver that accepts only its own key in the publish context.
+/// Number of inline volumes rejected by a driver that accepts only the key `OWN` in the volume context.
 fn rejected_by_strict(rules: &DesignRules) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
     let contexts = volumes.map(|volume| publish_context(rules, false, &volume));
@@ -84,7 +84,7 @@ fn rejected_by_strict(rules: &DesignRules) -> usize {
     contexts.iter().filter(is_rejected).count()
 }
 
-/// The size that a driver with its own size attribute uses. The driver accepts this attribute or the context key `SIZE`, but not both.
+/// The size that a driver uses. The driver accepts the size from its volume attribute `OWN` or from the context key `SIZE`, but not both.
 fn size_used_by_driver(
     rules: &DesignRules,
     context: &BTreeMap<String, String>,

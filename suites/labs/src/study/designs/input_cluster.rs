@@ -1,7 +1,7 @@
-//! A cluster and the true storage of its drivers, independent of any design.
+//! A cluster and the true storage of its drivers, as input of all API designs.
 //!
-//! [`InputCluster::feasible_nodes`] computes from the true storage which nodes can hold a volume. The results of all designs are compared
-//! with these nodes.
+//! [`InputCluster::feasible_nodes`] computes from the true storage which nodes can hold a volume. The scheduling decisions of all designs
+//! are compared with this result.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ pub(super) struct InputCluster {
     pub(super) drivers: Vec<Driver>,
     pub(super) classes: Vec<Class>,
     pub(super) pools: Vec<Pool>,
-    /// Time of day in seconds.
+    /// Current time of day, in seconds.
     pub(super) now: u32,
 }
 
-/// A node, which has a label with its name.
+/// A node. One of its labels, `kubernetes.io/hostname`, is the node's name.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) labels: Labels,
 }
 
-/// A driver, and whether its capacity is tracked.
+/// A CSI driver, and whether its capacity is tracked.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
     pub(super) name: String,
@@ -43,7 +43,7 @@ pub(super) struct Class {
     pub(super) driver: String,
 }
 
-/// Storage that some nodes can access.
+/// A storage pool that some nodes can access.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) name: String,
@@ -60,25 +60,25 @@ pub(super) enum NodeAccess {
     Terms(NodeSelector),
 }
 
-/// The capacity of a pool for some volumes.
+/// The capacity of a pool for one kind of volume.
 #[derive(Clone, Debug)]
 pub(super) struct PoolCapacity {
     pub(super) of: VolumeKind,
-    /// Maximum volume size.
+    /// Maximum volume size, in bytes.
     pub(super) bytes: u64,
-    /// Total free capacity, if the driver reports it besides the maximum volume size.
+    /// Total free capacity in bytes, if the driver reports it in addition to the maximum volume size.
     pub(super) total: Option<u64>,
     /// Time of day, in seconds, at which the capacity expires.
     pub(super) until: Option<u32>,
 }
 
-/// The volumes that a capacity applies to.
+/// The kind of volume that a capacity applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum VolumeKind {
     Class(String),
     /// Inline volumes, which have no class.
     Inline,
-    /// All volumes to which no other capacity of the pool applies.
+    /// All volumes for whose class the pool has no capacity of its own.
     Fallback,
 }
 
@@ -86,7 +86,7 @@ pub(super) enum VolumeKind {
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRequest {
     pub(super) driver: String,
-    /// StorageClass; `None` for an inline volume.
+    /// StorageClass name; `None` for an inline volume.
     pub(super) class: Option<String>,
     pub(super) bytes: u64,
 }
@@ -110,7 +110,7 @@ impl NodeAccess {
         Self::Nodes([name.to_owned()].into())
     }
 
-    /// Access from the nodes whose label has this value.
+    /// Access from the nodes whose label `key` has this value.
     pub(super) fn label(key: &str, value: &str) -> Self {
         Self::Terms(NodeSelector::of(key, "In", &[value]))
     }

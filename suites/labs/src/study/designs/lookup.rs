@@ -11,10 +11,10 @@ use super::rules::{DesignRules, Expiry, Fallback};
 use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
 
-/// A capacity in an object of a design, with the volumes and nodes to which it applies.
+/// A capacity in an API object of a design, with the volumes and nodes to which it applies.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Group of the entry: all entries of one pool or object have the same group.
+    /// Number of the pool or object to which the entry belongs. At most one entry per group applies to a volume.
     group: usize,
     driver: String,
     of: VolumeKind,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     until: Option<String>,
 }
 
-/// The nodes that an entry applies to.
+/// The nodes to which an entry applies.
 #[derive(Clone, Debug)]
 enum Access {
     All,
@@ -53,7 +53,7 @@ fn tracks(rules: &DesignRules, cluster: &InputCluster, volume_request: &VolumeRe
     found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
-/// The entry of each group that applies to the volume, without entries that are too small for the volume.
+/// The applicable entry of each group, without entries that are too small for the volume.
 fn applicable_entries<'e>(
     rules: &DesignRules,
     cluster: &InputCluster,
@@ -97,7 +97,7 @@ fn applicable_in_group<'e>(
     }
 }
 
-/// Reads the entries of all objects.
+/// Reads the capacity entries of all objects of a design.
 pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
     match objects {
         Objects::DriverStatus(drivers) => {
@@ -160,7 +160,7 @@ pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class])
     }
 }
 
-/// For each spec, the newest pool with this spec; the oldest pool if `newest_applies` is off.
+/// For each spec, the newest pool with this spec, or the oldest pool if the rule `newest_applies` is off.
 fn newest_pools<'p>(rules: &DesignRules, pools: &'p [PoolOf2019]) -> Vec<&'p PoolOf2019> {
     let mut newest_pools: Vec<&PoolOf2019> = Vec::new();
     for pool in pools {

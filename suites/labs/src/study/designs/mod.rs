@@ -7,7 +7,7 @@
 //! rules          the rules of the designs, one field each
 //! ```
 //!
-//! The other modules are experiments that yield findings.
+//! The other modules are experiments on the designs; each returns findings.
 
 mod agreement;
 mod conflicts;
@@ -36,12 +36,12 @@ pub use rules::DesignRules;
 
 use crate::study::result::{Setup, Study};
 
-/// Runs the study with the designs as in the KEP.
+/// Runs the study with the API designs as the KEP describes them.
 pub fn run(setup: Setup) -> Study {
     study(&DesignRules::default(), setup)
 }
 
-/// Runs the study with the designs changed by these rules.
+/// Runs the study with changed rules for the API designs.
 pub fn study(rules: &DesignRules, setup: Setup) -> Study {
     let mut study = Study::new(
         "designs",

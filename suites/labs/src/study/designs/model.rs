@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::selector::{Expression, NodeSelector};
 
-/// Special names that a pool may have instead of a class name.
+/// Special names that a pool may contain in place of a StorageClass name.
 pub(super) const FALLBACK: &str = "<fallback>";
 pub(super) const EPHEMERAL: &str = "<ephemeral>";
 
-/// Metadata of an object of any type.
+/// Metadata of an API object of any type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Metadata {
@@ -50,7 +50,7 @@ pub(super) struct DriverStatus {
     pub(super) storage: Vec<NamedPool>,
 }
 
-/// A pool in the status of a CSIDriver. Patches merge pools by name.
+/// A pool in the status of a CSIDriver. Patches merge the list of pools by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NamedPool {
@@ -62,7 +62,7 @@ pub(super) struct NamedPool {
     pub(super) classes: Vec<ClassCapacity>,
 }
 
-/// The capacity of a pool for a class or a special name.
+/// The capacity of a pool for a StorageClass or a special name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ClassCapacity {
@@ -160,7 +160,7 @@ pub(super) struct FlatCapacity {
     pub(super) maximum_volume_size: Option<String>,
 }
 
-/// A label selector.
+/// A label selector, the `nodeTopology` of a flat object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct LabelTopology {
@@ -183,7 +183,7 @@ impl Metadata {
         }
     }
 
-    /// Metadata of a stored cluster-scoped object with this name.
+    /// Metadata of a stored cluster-scoped object with the name `name`.
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -192,7 +192,7 @@ impl Metadata {
     }
 }
 
-/// A time of day in the timestamp format of the API. Timestamps in alphabetical order are in chronological order.
+/// Formats a time of day as an API timestamp. The alphabetical order of these timestamps is the chronological order.
 pub(super) fn timestamp(seconds: u32) -> String {
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)

@@ -13,9 +13,9 @@ use super::server;
 /// Deployment mode of a publisher.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mode<'m> {
-    /// One publisher per node, for inline volumes only.
+    /// One publisher per node, which publishes capacity for inline volumes only.
     InlineOnly,
-    /// One publisher for the cluster.
+    /// One publisher for the whole cluster.
     Central(Central<'m>),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Mode<'m> {
 pub(super) struct Central<'m> {
     /// Common prefix of the driver's topology keys.
     pub(super) prefix: Option<&'m str>,
-    /// Whether to call GetCapacity for inline volumes too.
+    /// Whether to call GetCapacity for inline volumes as well.
     pub(super) ephemeral: bool,
     /// Whether storage is local: each node has its own pool.
     pub(super) is_local: bool,
@@ -35,13 +35,13 @@ pub(super) struct Central<'m> {
 /// A GetCapacity call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Request {
-    /// The class whose parameters are part of the call; `None` for a call without parameters.
+    /// The StorageClass whose parameters are part of the call; `None` for a call without parameters.
     pub(super) parameters_of: Option<String>,
-    /// The topology segment of the call; `None` without topology.
+    /// The topology segment in the call; `None` for a call without topology.
     pub(super) topology: Option<Labels>,
 }
 
-/// What publishers did: the calls that they made, and the status that they wrote.
+/// The result of running publishers: their GetCapacity calls, and the CSIDriver status that they wrote.
 pub(super) struct Published {
     pub(super) requests: Vec<Request>,
     pub(super) driver: CsiDriver,
@@ -50,7 +50,7 @@ pub(super) struct Published {
 /// Implementation of GetCapacity, by the driver on a node or by the central driver (`None`).
 pub(super) type GetCapacity<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
 
-/// Runs each publisher once: GetCapacity calls, then writes.
+/// Runs each publisher once: calls GetCapacity, then writes the CSIDriver status.
 pub(super) fn publish(
     rules: &DesignRules,
     mode: Mode<'_>,
@@ -108,7 +108,7 @@ impl Published {
     }
 }
 
-/// The entries that a publisher writes: name, and the class whose parameters the GetCapacity call contains.
+/// The entries that a central publisher writes: StorageClass name or special name, and the class whose parameters GetCapacity receives.
 fn entries<'c>(central: Central<'_>, classes: &[&'c str]) -> Vec<(&'c str, Option<String>)> {
     let of_class = |class: &&'c str| (*class, Some((*class).to_owned()));
     let mut entries: Vec<_> = match central.ignores_parameters {
@@ -131,7 +131,7 @@ fn inline_request(rules: &DesignRules, node: &Node) -> Request {
     }
 }
 
-/// Distinct combinations of the labels with the prefix, each with one node that has them. A node without such a label has no segment.
+/// Distinct combinations of the labels with the key prefix, each with one node that has them. A node without such labels has no segment.
 fn segments<'n>(rules: &DesignRules, prefix: &str, nodes: &'n [Node]) -> Vec<(Labels, &'n Node)> {
     let mut all: Vec<(Labels, &Node)> = Vec::new();
     for node in nodes {
@@ -214,7 +214,7 @@ impl Event {
     }
 }
 
-/// Counts equal calls, to compare calls regardless of their order.
+/// Counts equal calls, so that lists of calls can be compared regardless of order.
 pub(super) fn count_calls(requests: &[Request]) -> BTreeMap<&Request, usize> {
     let mut counts = BTreeMap::new();
     for request in requests {

@@ -17,7 +17,7 @@ const CLASSES: [&str; 3] = ["fast", "slow", "cold"];
 /// Initial free bytes of the storage of each rack.
 const FREE: u64 = 10;
 
-/// Settings of most of these experiments.
+/// Settings of the central publisher in most experiments.
 const CENTRAL: Central<'static> = Central {
     prefix: Some("example.com/"),
     ephemeral: false,
@@ -119,7 +119,7 @@ fn segment_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// Number of decisions on claims of every class that differ between two statuses.
+/// Number of decisions on claims of every class that differ between two CSIDriver statuses.
 fn differences(rules: &DesignRules, cluster: &InputCluster, left: &CsiDriver, right: &CsiDriver) -> usize {
     let named = |driver: &CsiDriver| {
         let driver = CsiDriver {
@@ -142,7 +142,7 @@ fn differences(rules: &DesignRules, cluster: &InputCluster, left: &CsiDriver, ri
 }
 
 fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
-    // For local storage, each node gets its own segment.
+    // Storage is local, so each node gets its own segment.
     let mut cluster = cluster();
     cluster.nodes.pop();
     for node in &mut cluster.nodes {
@@ -171,7 +171,7 @@ fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// Compares published and true capacity after each event.
+/// Compares published capacity with true capacity after each event.
 fn trigger_finding(rules: &DesignRules) -> Finding {
     let mut cluster = cluster();
     let mut free = FREE;

@@ -1,23 +1,23 @@
-//! The rules of the designs in the KEP. Changing a rule describes another design, for which the finding on that rule must fail.
+//! The rules of the API designs in the KEP. A changed rule describes another design, for which the finding on that rule must fail.
 
-/// The rules of the designs. Tests of this crate change one rule at a time.
+/// The rules of the API designs. Tests of this crate change one rule at a time.
 #[derive(Clone, Debug)]
 pub struct DesignRules {
     /// Whether tracking is enabled if `capacityTracking` is unset. In the KEP, unset means false.
     pub unset_means_tracked: bool,
     /// A pool without topology and node list applies to the whole cluster.
     pub pool_without_nodes_is_for_all: bool,
-    /// A pool with both a topology and a node list is invalid.
+    /// A pool with a topology and a node list is invalid.
     pub both_are_rejected: bool,
-    /// The node list is a set: duplicates are invalid.
+    /// The node list of a pool is a set: duplicates are invalid.
     pub nodes_are_a_set: bool,
-    /// When a `<fallback>` entry applies.
+    /// When a `<fallback>` entry of a pool applies to a volume.
     pub fallback: Fallback,
-    /// A `<fallback>` entry also applies to inline volumes.
+    /// A `<fallback>` entry applies to inline volumes as well.
     pub fallback_serves_inline: bool,
     /// The scheduler checks inline volumes like claims.
     pub inline_is_checked: bool,
-    /// When an entry with an `expiryTime` expires.
+    /// Whether a capacity entry expires at or after its `expiryTime`.
     pub expiry: Expiry,
     /// Of two pools with the same spec, the newer one applies.
     pub newest_applies: bool,
@@ -25,13 +25,13 @@ pub struct DesignRules {
     pub driver_must_match: bool,
     /// The spec of a pool is immutable.
     pub spec_is_immutable: bool,
-    /// Pools of a CSIDriver are merged by name, and classes of a pool by class (strategic merge).
+    /// Patches merge pools of a CSIDriver by name, and classes of a pool by class (strategic merge patch).
     pub lists_are_merged: bool,
-    /// How publishers write.
+    /// How publishers write their part of a shared object.
     pub writes: Write,
     /// Deleting the CSIDriver also deletes its status.
     pub status_is_deleted_with_driver: bool,
-    /// With the feature gate off, the API server drops the new fields.
+    /// With the feature gate off, the API server drops the fields of the gate.
     pub gate_drops_fields: bool,
     /// A central publisher without a prefix for topology keys publishes nothing.
     pub prefix_is_required: bool,
@@ -45,7 +45,7 @@ pub struct DesignRules {
     pub size_needs_pod_info: bool,
     /// `fsSize` together with a driver-specific size is invalid.
     pub two_sizes_are_rejected: bool,
-    /// On a node with static and dynamic bindings, only the static bindings are scored; the scores are not added.
+    /// If a pod has static and dynamic bindings on a node, only the static bindings are scored; the two scores are not added.
     pub scores_are_not_summed: bool,
     /// In the flat design, each term of a node selector requires its own object.
     pub terms_become_objects: bool,
@@ -58,11 +58,11 @@ pub enum Fallback {
     WithoutEntry,
     /// The entry never applies.
     Never,
-    /// The entry applies instead of the entry for the class.
+    /// The entry applies even if the pool has an entry for the class.
     First,
 }
 
-/// When an entry expires.
+/// When a capacity entry expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// The entry is invalid from `expiryTime` on.

@@ -1,4 +1,4 @@
-//! The sum of static and dynamic score that KEP-4049 considered, and pairs of nodes to which this sum gives the same score.
+//! The sum of static and dynamic score, which KEP-4049 considered, and pairs of nodes to which this sum gives the same score.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::study::result::{Bound, Finding, Setup, Size, findings};
 use crate::study::seeded_rng::SeededRng;
 
 const CLASS: &str = "fast";
-/// Size of both claims, in bytes.
+/// Requested size of each of the two claims, in bytes.
 const CLAIM: u64 = 10;
 
-/// What a node provides for a pod with two claims.
+/// What a node provides for a pod with one bound claim and one claim to provision.
 #[derive(Clone, Copy, Debug)]
 struct NodeStorage {
-    /// Size of the existing volume for one claim, in bytes.
+    /// Size of the existing volume for the bound claim, in bytes.
     volume: u64,
-    /// Free capacity for the other claim, in bytes.
+    /// Free capacity for the claim to provision, in bytes.
     free: u64,
 }
 
-/// Findings on pairs of nodes: the volume size of one node is the free capacity of the other, and vice versa.
+/// Findings on pairs of nodes with swapped values: the volume size of one node is the free capacity of the other, and vice versa.
 pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     let pairs = match setup.size {
         Size::Small => 100,
@@ -35,7 +35,7 @@ pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     let mut rng = SeededRng::of(setup.seed);
     let (mut summed, mut chosen) = (0, 0);
     for _ in 0..pairs {
-        let (less, more) = (20 + rng.below(30), 60 + rng.below(400));
+        let (less, more) = (20 + rng.random_below(30), 60 + rng.random_below(400));
         let (left, right) = (
             NodeStorage {
                 volume: more,
@@ -60,7 +60,7 @@ pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     ]
 }
 
-/// The sum of both scores, weighted by volume size and free capacity.
+/// The sum of static and dynamic score, weighted by volume size and free capacity.
 fn weighted_sum(node: NodeStorage) -> i64 {
     let (volume, free) = (node.volume as f64, node.free as f64);
     let weight = volume / (volume + free);

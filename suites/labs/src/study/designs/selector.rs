@@ -16,7 +16,7 @@ pub(super) struct Term {
     pub(super) match_expressions: Vec<Expression>,
 }
 
-/// An expression, spelled as in label selectors.
+/// An expression of a node selector, with the field names of label selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expression {
@@ -27,7 +27,7 @@ pub(super) struct Expression {
 }
 
 impl NodeSelector {
-    /// A selector with one term of one expression.
+    /// A node selector with one term that has one expression.
     pub(super) fn of(key: &str, operator: &str, values: &[&str]) -> Self {
         Self {
             node_selector_terms: vec![Term::of(key, operator, values)],

@@ -1,11 +1,11 @@
-//! API server behaviour for the rejected designs: validation, dropped fields, and merging of patches.
+//! Behaviour of the API server for the rejected designs: validation, dropped fields, and merging of patches.
 
 use serde_json::Value;
 
 use super::model::{ClassCapacity, CsiDriver, Metadata, NamedPool, PoolOf2019};
 use super::rules::DesignRules;
 
-/// Editions of the KEP, which name the node list of a pool differently.
+/// Editions of the KEP, which differ in the field name for the node list of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edition {
     Of2019,
@@ -16,7 +16,7 @@ pub(super) enum Edition {
 const IN_MODEL: &str = "nodeList";
 
 impl Edition {
-    /// Field name of the node list in the edition.
+    /// Field name of the node list in this edition of the KEP.
     pub(super) fn node_list_field(self) -> &'static str {
         match self {
             Self::Of2019 => "nodeList",
@@ -43,7 +43,7 @@ pub(super) fn decode(rules: &DesignRules, edition: Edition, mut value: Value) ->
     validate(rules, &driver).map(|()| driver)
 }
 
-/// Validates what the Rust types do not express.
+/// Validates the rules that the Rust types do not express.
 pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), String> {
     let pools = &driver.status.storage;
     for (index, pool) in pools.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), St
     Ok(())
 }
 
-/// Drops the fields that belong to the feature gate `CSIStorageCapacity` if the gate is off.
+/// If the feature gate `CSIStorageCapacity` is off, drops the fields that belong to the gate.
 pub(super) fn drop_gated_fields(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
     if !is_on && rules.gate_drops_fields {
         driver.spec.capacity_tracking = None;
@@ -103,7 +103,7 @@ fn put_class(classes: &mut Vec<ClassCapacity>, class: &ClassCapacity) {
     }
 }
 
-/// Updates a pool of the 2019 design. Fails if the spec, which is immutable, would change.
+/// Updates a pool of the 2019 design. Fails if the update changes the immutable spec.
 pub(super) fn update(
     rules: &DesignRules,
     old: &PoolOf2019,
@@ -115,7 +115,7 @@ pub(super) fn update(
     }
 }
 
-/// Validates the metadata of a cluster-scoped object.
+/// Validates the metadata of an object without namespace.
 pub(super) fn validate_cluster_scoped(metadata: &Metadata) -> Result<(), &'static str> {
     match metadata.namespace {
         Some(_) => Err("a CSIStoragePool is cluster-scoped; remove metadata.namespace"),

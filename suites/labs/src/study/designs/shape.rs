@@ -1,4 +1,4 @@
-//! The five designs, and the conversion of a cluster's storage to the objects of each. The module `lookup` evaluates the objects.
+//! The five API designs, and the conversion of a cluster's storage to the objects of each. The module `lookup` evaluates these objects.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::selector::NodeSelector;
 
-/// One of the five designs.
+/// One of the five API designs, from the earliest to the released one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     DriverStatus,
@@ -24,7 +24,7 @@ pub(super) enum Shape {
     FlatCapacity,
 }
 
-/// All objects of a cluster in one design.
+/// All API objects of a cluster in one design.
 #[derive(Clone, Debug)]
 pub(super) enum Objects {
     DriverStatus(Vec<CsiDriver>),
@@ -53,12 +53,12 @@ impl Shape {
         }
     }
 
-    /// Whether classes share an object.
+    /// Whether one object of the design contains the capacity for several StorageClasses.
     pub(super) fn has_pools(self) -> bool {
         !matches!(self, Self::EarlyCapacity | Self::FlatCapacity)
     }
 
-    /// Converts the storage of a cluster to objects. Fails if the design cannot express the storage.
+    /// Converts the storage of a cluster to API objects. Fails if the design cannot express the storage.
     pub(super) fn publish(self, cluster: &InputCluster) -> Result<Objects, Inexpressible> {
         self.check(cluster)?;
         let pools = || cluster.pools.iter().enumerate();
@@ -91,7 +91,7 @@ impl Shape {
             _ => None,
         };
         let inexpressible = capacities.find_map(inexpressible);
-        // In the 2019 pool design, only the spec distinguishes pools.
+        // Two pools with the same spec are duplicates in the 2019 pool design: only the spec distinguishes pools.
         let are_duplicates = self == Self::PoolOf2019 && has_duplicates(&cluster.pools);
         match inexpressible.or(are_duplicates.then_some(Inexpressible::Duplicates)) {
             Some(inexpressible) => Err(inexpressible),
@@ -106,7 +106,7 @@ fn has_duplicates(pools: &[Pool]) -> bool {
 }
 
 impl Objects {
-    /// Size of each object, in bytes of JSON.
+    /// Size of each API object, in bytes of JSON.
     pub(super) fn bytes(&self) -> Vec<usize> {
         match self {
             Self::DriverStatus(objects) => lengths(objects),
@@ -192,7 +192,7 @@ fn early_capacities(cluster: &InputCluster) -> Vec<EarlyCapacity> {
                     spec: EarlySpec {
                         driver_name: pool.driver.clone(),
                         storage_class_name: class.to_owned(),
-                        // In the early design, an empty topology matches no node, so all nodes are listed.
+                        // In the early design, an empty topology matches no node, so the topology selects all nodes by host name.
                         node_topology: selector(&pool.node_access).or_else(all_nodes),
                     },
                     status: EarlyStatus {
@@ -226,7 +226,7 @@ fn named_class_capacity(name: &str, capacity: &PoolCapacity) -> ClassCapacity {
     }
 }
 
-/// The topology or the node list for the nodes of a pool, never both; neither for the whole cluster.
+/// The topology or the node list that gives the nodes access to a pool; neither if the whole cluster has access.
 fn topology_or_node_list(node_access: &NodeAccess) -> (Option<NodeSelector>, Option<Vec<String>>) {
     match node_access {
         NodeAccess::Cluster => (None, None),

@@ -10,14 +10,14 @@ const DRIVER: &str = "disk.example.com";
 /// etcd's default limit for a request (`--max-request-bytes`).
 const REQUEST_MAX: usize = 1_572_864;
 
-/// The results of the experiments on cost.
+/// The results of the experiments on the cost of each API design.
 pub(super) struct Costs {
     pub(super) tables: Vec<Table>,
     pub(super) plots: Vec<Plot>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Cost of a design in a cluster with local storage.
+/// Cost of an API design in a cluster with local storage.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     nodes: usize,
@@ -27,13 +27,13 @@ struct Cost {
     all: usize,
     /// Number of writes after a storage change on one node.
     writes: usize,
-    /// Bytes of the resulting watch events, per watcher.
+    /// Bytes of watch events after a storage change on one node, per watcher.
     watched: usize,
     /// Bytes read by a client that needs the capacity of one node.
     read: usize,
 }
 
-/// The costs by number of nodes and classes.
+/// Computes the costs by number of nodes and classes.
 pub(super) fn study(setup: Setup) -> Costs {
     let (nodes, classes): (&[usize], &[usize]) = match setup.size {
         Size::Small => (&[10, 100], &[1, 4]),
@@ -94,7 +94,7 @@ fn cluster(nodes: usize, classes: usize) -> InputCluster {
     }
 }
 
-/// The cost of a design in a cluster of this size, if all capacities of the first node change.
+/// The cost of an API design with this number of nodes and classes, if all capacities of the first node change.
 fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
     // Every design can express a cluster with local storage.
     let bytes = shape
@@ -111,7 +111,7 @@ fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
         all: bytes.iter().sum(),
         writes: of_node,
         watched: changed,
-        // Objects cannot be fetched by node name, so a client lists all of them. In the design with a driver status, this is one object.
+        // Objects cannot be fetched by node name, so a client lists all of them. In the design with a driver status, there is one object.
         read: bytes.iter().sum(),
     }
 }
@@ -206,7 +206,7 @@ fn growth_findings(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -
     ]
 }
 
-/// Number of nodes with which the status reaches this size, by linear extrapolation.
+/// Number of nodes with which the CSIDriver status reaches this size, by linear extrapolation.
 fn nodes_until_size(bytes: usize, classes: usize) -> usize {
     let largest = |nodes| cost(Shape::DriverStatus, nodes, classes).largest;
     let (ten, twenty) = (largest(10), largest(20));

@@ -1,4 +1,4 @@
-//! Behaviour of an API server with the rejected designs: which objects are stored and which are rejected.
+//! Behaviour of an API server that serves the rejected designs: which objects it stores and which it rejects.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::server::{self, Edition};
 use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Finding, findings};
 
-/// An example of the KEP with a missing separator between two objects: `status` occurs twice.
+/// An example of the KEP that is invalid: `status` occurs twice, because a separator between two objects is missing.
 const MALFORMED: &str = "
 metadata: {name: sp-2}
 spec:
@@ -87,7 +87,7 @@ fn list_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// Findings on pools with the field names of each edition: only valid pools with the edition's own field names must be accepted.
+/// Findings on pools with the field names of each KEP edition: only valid pools with the edition's own field names must be accepted.
 fn field_name_findings(rules: &DesignRules) -> Vec<Finding> {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {

@@ -6,22 +6,22 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The range in which a value must be for the statement to hold. For counts and ratios only: times depend on the machine.
+/// The range in which a measured value must be for the statement to hold. For counts and ratios only: times depend on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
-    /// Equal to the bound.
+    /// The value must be equal to the bound.
     Exactly(f64),
-    /// At most the bound.
+    /// The value must be at most the bound.
     AtMost(f64),
-    /// At least the bound.
+    /// The value must be at least the bound.
     AtLeast(f64),
-    /// Greater than the bound.
+    /// The value must be greater than the bound.
     Above(f64),
 }
 
 impl Bound {
-    /// Whether a value is in the range. NaN is in no range.
+    /// Whether a value is in the accepted range. NaN is in no range.
     pub fn admits(self, value: f64) -> bool {
         match self {
             Self::Exactly(exact) => value == exact,
@@ -68,49 +68,49 @@ impl Finding {
         }
     }
 
-    /// A finding on a count.
+    /// Creates a finding on a count.
     pub fn count(statement: &'static str, shows: impl Into<String>, count: usize, bound: Bound) -> Self {
         Self::new(statement, shows, count as f64, bound)
     }
 
-    /// A finding on a count that must be 0, such as the number of errors, differences or losses.
+    /// Creates a finding on a count that must be 0, such as the number of errors, differences or losses.
     pub fn none(statement: &'static str, shows: impl Into<String>, count: usize) -> Self {
         Self::count(statement, shows, count, Bound::Exactly(0.0))
     }
 
-    /// The id of the statement in `suites/requirements.yaml`.
+    /// The id of the KEP statement in `suites/requirements.yaml`.
     pub fn statement(&self) -> &'static str {
         self.statement
     }
 
-    /// Sort key: area of the statement, and number within the area.
+    /// Sort key from the statement id `AREA-NUMBER`: area, and number within the area.
     pub fn sort_key(&self) -> (&'static str, u32) {
         let (area, number) = self.statement.split_once('-').unwrap_or((self.statement, ""));
         (area, number.parse().unwrap_or_default())
     }
 
-    /// The description of the value.
+    /// The description of the measured value.
     pub fn shows(&self) -> &str {
         &self.shows
     }
 
-    /// The formatted value.
+    /// The measured value as text.
     pub fn value(&self) -> String {
         number(self.value)
     }
 
-    /// The accepted range.
+    /// The accepted range of the value.
     pub fn bound(&self) -> Bound {
         self.bound
     }
 
-    /// Whether the value is in the range.
+    /// Whether the value is in the accepted range, so that the statement holds.
     pub fn holds(&self) -> bool {
         self.holds
     }
 }
 
-/// Creates findings from rows: constructor, id of the statement, text, value, and the bound if the constructor takes one.
+/// Creates findings from rows: constructor, statement id, description, value, and the bound if the constructor has one.
 macro_rules! findings {
     ($($constructor:ident $statement:literal, $shows:expr, $($value:expr),+;)+) => {
         vec![$($crate::study::result::Finding::$constructor($statement, $shows, $($value),+)),+]

@@ -15,9 +15,9 @@ pub use table::{Cell, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Size {
-    /// The smallest size with which every statement can be checked; for tests.
+    /// The smallest size with which every statement of the study can be checked; for tests.
     Small,
-    /// The size that the KEPs discuss.
+    /// The size of the clusters that the KEPs discuss.
     Full,
 }
 

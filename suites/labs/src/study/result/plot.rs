@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A plot.
+/// A plot with two axes and one or several lines.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plot {
@@ -12,11 +12,11 @@ pub struct Plot {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// The lines.
+    /// The lines, drawn in this order.
     pub lines: Vec<Line>,
 }
 
-/// An axis.
+/// An axis of a plot.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Axis {
@@ -30,14 +30,14 @@ pub struct Axis {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// Name in the legend.
+    /// Name of the line in the legend.
     pub name: String,
-    /// Coordinates.
+    /// Coordinates (x, y) of the points.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Creates a linear axis with this label.
     pub fn linear(label: &str) -> Self {
         Self {
             label: label.to_owned(),
@@ -45,7 +45,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis.
+    /// Creates a logarithmic axis with this label.
     pub fn logarithmic(label: &str) -> Self {
         Self {
             label: label.to_owned(),

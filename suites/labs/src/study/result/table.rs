@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::finding::number;
 
-/// A table.
+/// A table with a title and named columns.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    /// Title.
+    /// Title of the table.
     pub title: String,
     /// Column names with units.
     pub columns: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A cell.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -31,7 +31,7 @@ pub enum Cell {
 }
 
 impl Table {
-    /// An empty table.
+    /// Creates a table without rows.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
         Self {
             title: title.into(),
@@ -40,7 +40,7 @@ impl Table {
         }
     }
 
-    /// Adds a row.
+    /// Adds a row with one cell per column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }

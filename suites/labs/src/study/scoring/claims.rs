@@ -2,7 +2,7 @@
 
 use crate::study::seeded_rng::SeededRng;
 
-/// A distribution from which the sizes of claims are drawn.
+/// A distribution from which the sizes of claims are drawn, in GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
     Equal,
@@ -23,16 +23,16 @@ impl Sizes {
         }
     }
 
-    /// The next claim, in GiB.
+    /// Draws the size of the next claim, in GiB.
     fn next(self, rng: &mut SeededRng) -> u64 {
         match self {
             Self::Equal => 10,
-            Self::Uniform => 1 + rng.below(20),
-            Self::MostlySmall if rng.one_in(5) => 20 + rng.below(40),
-            Self::MostlySmall => 1 + rng.below(5),
+            Self::Uniform => 1 + rng.random_below(20),
+            Self::MostlySmall if rng.true_once_in(5) => 20 + rng.random_below(40),
+            Self::MostlySmall => 1 + rng.random_below(5),
             Self::Doubling => {
                 let mut size = 1;
-                while size < 64 && rng.one_in(2) {
+                while size < 64 && rng.true_once_in(2) {
                     size *= 2;
                 }
                 size
@@ -40,7 +40,7 @@ impl Sizes {
         }
     }
 
-    /// Sizes of claims that together request one and a half times the capacity of the cluster, so that the last claims do not fit.
+    /// Draws sizes of claims that in total request one and a half times the cluster's capacity `room`, so that the last claims do not fit.
     pub(super) fn stream(self, rng: &mut SeededRng, room: u64) -> Vec<u64> {
         let mut left = room + room / 2;
         let mut claims = Vec::new();

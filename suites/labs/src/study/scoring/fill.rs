@@ -19,32 +19,32 @@ const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
 const HOST: &str = "kubernetes.io/hostname";
 
-/// Every n-th pod is also scheduled without scoring, for comparison.
+/// Every n-th pod is scheduled without scoring as well, to compare the feasible nodes.
 const COMPARED: usize = 8;
 
 /// The result of scheduling one stream of claims, and values measured while the cluster filled.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Filled {
-    /// Sizes of the scheduled claims.
+pub(super) struct ScheduledClaims {
+    /// Sizes of the scheduled claims, in GiB.
     pub(super) placed: Vec<u64>,
-    /// Sizes of the claims that were not scheduled.
+    /// Sizes of the claims that were not scheduled, in GiB.
     pub(super) refused: Vec<u64>,
     /// Number of claims that were not scheduled although a node had enough capacity.
     pub(super) refused_with_room: usize,
     /// Number of compared pods for which scoring changes the set of feasible nodes.
     pub(super) other_nodes: usize,
     pub(super) compared: usize,
-    /// Standard deviation of the nodes' utilisation when the cluster is half full.
+    /// Standard deviation of the nodes' utilisation, measured when the cluster is half full.
     pub(super) deviation: f64,
-    /// Share of the volumes that could double in size when the cluster is half full.
+    /// Share of the volumes that could double in size, measured when the cluster is half full.
     pub(super) can_grow: f64,
-    /// Number of nodes with a volume when the cluster is a quarter full.
+    /// Number of nodes with a volume, measured when the cluster is a quarter full.
     pub(super) nodes_used: usize,
-    /// Utilisation of the cluster after each claim.
+    /// Utilisation of the cluster after each claim, from 0 to 1.
     pub(super) course: Vec<f64>,
 }
 
-/// A node; sizes in GiB.
+/// A node with its capacity and volumes; all sizes in GiB.
 #[derive(Clone, Debug)]
 struct Node {
     name: String,
@@ -54,9 +54,14 @@ struct Node {
 }
 
 /// Schedules all claims on nodes with the capacities `room`, in GiB.
-pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], rng: &mut SeededRng) -> Filled {
+pub(super) fn schedule_claims(
+    rules: &Rules,
+    room: &[u64],
+    claims: &[u64],
+    rng: &mut SeededRng,
+) -> ScheduledClaims {
     let mut cluster = Cluster::new(room);
-    let mut filled = Filled::default();
+    let mut filled = ScheduledClaims::default();
     let all: u64 = room.iter().sum();
     let (mut at_half, mut at_quarter) = (false, false);
     for size in claims {
@@ -105,7 +110,13 @@ impl Cluster {
     }
 
     /// Schedules a pod, provisions the volume and publishes the free capacity. Returns whether the volume was provisioned.
-    fn schedule(&mut self, rules: &Rules, size: u64, rng: &mut SeededRng, filled: &mut Filled) -> bool {
+    fn schedule(
+        &mut self,
+        rules: &Rules,
+        size: u64,
+        rng: &mut SeededRng,
+        filled: &mut ScheduledClaims,
+    ) -> bool {
         self.snapshot
             .claims
             .put(cluster::claim("claim", CLASS, size << 30));
@@ -115,7 +126,7 @@ impl Cluster {
             filled.other_nodes += usize::from(self.feasible_nodes(rules, &pod) != unscored);
             filled.compared += 1;
         }
-        let made = match cycle::decide(&self.snapshot, rules, &pod, rng.source()) {
+        let made = match cycle::decide(&self.snapshot, rules, &pod, rng.generator()) {
             Decision::Place(chosen) => self.provision(chosen.node.name(), size),
             _ => false,
         };
@@ -157,7 +168,7 @@ fn publish(snapshot: &mut Snapshot, name: &str, free: u64) {
     snapshot.capacities.put(Arc::new(object));
 }
 
-/// The standard deviation of the nodes' utilisation.
+/// Computes the standard deviation of the nodes' utilisation.
 fn deviation(nodes: &[Node]) -> f64 {
     let shares: Vec<f64> = nodes
         .iter()
@@ -168,7 +179,7 @@ fn deviation(nodes: &[Node]) -> f64 {
     (squares.sum::<f64>() / shares.len() as f64).sqrt()
 }
 
-/// The share of volumes that could double in size, because their node has enough free capacity.
+/// Computes the share of volumes that could double in size, because their node has enough free capacity.
 fn can_grow(nodes: &[Node]) -> f64 {
     let all: usize = nodes.iter().map(|node| node.volumes.len()).sum();
     let growing = nodes

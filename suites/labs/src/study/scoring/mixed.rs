@@ -1,4 +1,4 @@
-//! Pods with two claims, one for an existing volume and one to provision: determines which of the claims decides on the node.
+//! Pods with two claims, one for an existing volume and one to provision: determines which of the two decides on the node.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::study::seeded_rng::SeededRng;
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// Findings on the choice of a node for pods: which of the randomly drawn volume sizes and free capacities change the choice.
+/// Findings on the node chosen for pods: whether it depends on the free capacity, with and without an existing volume.
 pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<Finding> {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
-        let volumes = [0; 3].map(|_| 20 + rng.below(80));
+        let volumes = [0; 3].map(|_| 20 + rng.random_below(80));
         let (first, second) = (
-            [0; 3].map(|_| 20 + rng.below(80)),
-            [0; 3].map(|_| 20 + rng.below(80)),
+            [0; 3].map(|_| 20 + rng.random_below(80)),
+            [0; 3].map(|_| 20 + rng.random_below(80)),
         );
-        let seed = rng.below(u64::MAX);
+        let seed = rng.random_below(u64::MAX);
         let chosen =
             |volumes: Option<[u64; 3]>, free| choose_node(rules, volumes, free, &mut SeededRng::of(seed));
         moved += usize::from(chosen(Some(volumes), first) != chosen(Some(volumes), second));
@@ -42,7 +42,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<F
     ]
 }
 
-/// The node chosen for a pod with a claim to provision and, if `volumes` is set, a claim for one of these existing volumes.
+/// The node chosen for a pod with a claim to provision and, if `volumes` is set, a second claim for one of these existing volumes.
 fn choose_node(
     rules: &Rules,
     volumes: Option<[u64; 3]>,
@@ -70,7 +70,7 @@ fn choose_node(
         None => &["dynamic"],
     };
     let pod = cluster::pod("pod", claims.iter().copied());
-    match cycle::decide(&snapshot, rules, &pod, rng.source()) {
+    match cycle::decide(&snapshot, rules, &pod, rng.generator()) {
         Decision::Place(chosen) => Some(chosen.node.name().to_owned()),
         _ => None,
     }

@@ -1,7 +1,7 @@
-//! `scoring`: schedules the same streams of claims with different scoring shapes, until after the cluster is full.
+//! `scoring`: schedules the same streams of claims with different scoring shapes, until the cluster is more than full.
 //!
-//! KEP-4049 motivates scoring: volumes keep room to grow, or fewer nodes are used. The study quantifies this. The reference scheduler
-//! decides; capacity is published immediately, so that policies differ only in their shape.
+//! KEP-4049 motivates scoring: volumes have room to grow, or fewer nodes are used. The study quantifies this. The reference scheduler
+//! decides; capacity is published immediately, so that only the scoring shape distinguishes the policies.
 
 mod claims;
 mod fill;
@@ -14,7 +14,7 @@ use capacity_scheduler::shape::Shape;
 use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 use claims::Sizes;
-use fill::{Filled, fill};
+use fill::{ScheduledClaims, schedule_claims};
 
 /// Capacity of equal and of unequal nodes, in GiB.
 const EQUAL: [u64; 3] = [100; 3];
@@ -25,16 +25,16 @@ const LARGE: u64 = 20;
 /// Number of points per plotted line.
 const POINTS: usize = 60;
 
-/// The compared policies.
+/// The compared scoring policies, as rules of the scheduler.
 #[derive(Clone, Debug)]
 pub struct Policies {
     /// No scoring.
     pub none: Rules,
     /// The default of KEP-4049: prefers nodes with more free capacity.
     pub room: Rules,
-    /// The other example of KEP-4049: prefers nodes with less free capacity.
+    /// The second example of KEP-4049: prefers nodes with less free capacity.
     pub tight: Rules,
-    /// Prefers nodes that will be half full.
+    /// Prefers nodes that will be half full with the volume.
     pub half: Rules,
     /// Prefers more free capacity, but scores all nodes below half utilisation equally.
     pub flat: Rules,
@@ -66,20 +66,20 @@ fn rules_with_shape(points: &[(i64, i64)]) -> Rules {
     }
 }
 
-/// The study with the policies of the KEP.
+/// Runs the study with the scoring policies of the KEP.
 pub fn run(setup: Setup) -> Study {
     study(&Policies::default(), setup)
 }
 
-/// The results for one policy and one distribution of sizes, with all streams of claims.
+/// The results for one scoring policy and one distribution of claim sizes, with all streams of claims.
 struct Outcome<'p> {
     nodes: [u64; 3],
     sizes: Sizes,
     policy: &'p str,
-    filled: Vec<Filled>,
+    filled: Vec<ScheduledClaims>,
 }
 
-/// The study with these policies.
+/// Runs the study with these scoring policies.
 pub fn study(policies: &Policies, setup: Setup) -> Study {
     let mut study = Study::new(
         "scoring",
@@ -125,21 +125,21 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     study
 }
 
-/// Schedules one stream of claims. With the same seed, every policy gets the same claims.
-fn schedule_stream(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
+/// Schedules one stream of claims. With the same seed, the stream is the same for every policy.
+fn schedule_stream(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> ScheduledClaims {
     let mut rng = SeededRng::of(seed);
     let claims = sizes.stream(&mut rng, room.iter().sum());
-    fill(rules, room, &claims, &mut rng)
+    schedule_claims(rules, room, &claims, &mut rng)
 }
 
 impl Outcome<'_> {
-    fn mean(&self, of: impl Fn(&Filled) -> f64) -> f64 {
+    fn mean(&self, of: impl Fn(&ScheduledClaims) -> f64) -> f64 {
         self.filled.iter().map(of).sum::<f64>() / self.filled.len() as f64
     }
 }
 
-/// The share of scheduled claims among the claims that satisfy the predicate; 1 if there are none.
-fn scheduled_share(filled: &Filled, predicate: fn(&u64) -> bool) -> f64 {
+/// The share of scheduled claims among the claims whose size satisfies the predicate; 1 if no claim does.
+fn scheduled_share(filled: &ScheduledClaims, predicate: fn(&u64) -> bool) -> f64 {
     let count = |sizes: &[u64]| sizes.iter().filter(|size| predicate(size)).count() as f64;
     let (placed, refused) = (count(&filled.placed), count(&filled.refused));
     match placed + refused {
@@ -184,7 +184,7 @@ fn table(lines: &[Outcome<'_>]) -> Table {
     table
 }
 
-/// A plot of the utilisation of nodes of different sizes during one stream of claims, four of five of which are small.
+/// A plot of the utilisation of the cluster, with nodes of different sizes, during one stream of claims, of which four of five are small.
 fn plot(lines: &[Outcome<'_>]) -> Plot {
     let is_drawn = |line: &&Outcome<'_>| line.sizes == Sizes::MostlySmall && line.nodes == DIFFERENT;
     let drawn = lines.iter().filter(is_drawn);
@@ -210,7 +210,7 @@ fn plot(lines: &[Outcome<'_>]) -> Plot {
 fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     // The mean of a value over all distributions of sizes, on equal nodes only: on different nodes, a preference for free capacity fills
     // larger nodes first.
-    let of = |policy: &str, value: fn(&Filled) -> f64| {
+    let of = |policy: &str, value: fn(&ScheduledClaims) -> f64| {
         let of_policy: Vec<f64> = lines
             .iter()
             .filter(|line| line.policy == policy && line.nodes == EQUAL)
@@ -218,7 +218,8 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
             .collect();
         of_policy.iter().sum::<f64>() / of_policy.len() as f64
     };
-    let all = |count: fn(&Filled) -> usize| lines.iter().flat_map(|line| &line.filled).map(count).sum();
+    let all =
+        |count: fn(&ScheduledClaims) -> usize| lines.iter().flat_map(|line| &line.filled).map(count).sum();
     let deviation = |policy| of(policy, |filled| filled.deviation);
     let can_grow = |policy| of(policy, |filled| filled.can_grow);
     let nodes = |policy| of(policy, |filled| filled.nodes_used as f64);

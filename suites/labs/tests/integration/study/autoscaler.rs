@@ -5,7 +5,7 @@ use labs::study::autoscaler::{AutoscalerFeatures, study};
 
 use super::{SMALL, failed_statements};
 
-/// The statements whose findings must fail, and a change of the autoscaler features that causes it.
+/// Ids of the statements whose findings must fail, and the change of the autoscaler features that makes them fail.
 type FailingChange = (&'static [&'static str], fn(&mut AutoscalerFeatures));
 
 const CHANGES: [FailingChange; 6] = [

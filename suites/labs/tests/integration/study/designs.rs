@@ -5,7 +5,7 @@ use labs::study::designs::study;
 
 use super::{SMALL, failed_statements};
 
-/// The statement whose finding must fail, and a change of the rules that causes it.
+/// Id of the statement whose finding must fail, and the change of the design rules that makes it fail.
 type FailingChange = (&'static str, fn(&mut DesignRules));
 
 const CHANGES: [FailingChange; 27] = [

@@ -4,7 +4,7 @@ use labs::study::scoring::{Policies, study};
 
 use super::{SMALL, failed_statements};
 
-/// The statements whose findings must fail, and a change of the policies that causes it.
+/// Ids of the statements whose findings must fail, and the change of the scoring policies that makes them fail.
 type FailingChange = (&'static [&'static str], fn(&mut Policies));
 
 const CHANGES: [FailingChange; 4] = [

@@ -1,4 +1,4 @@
-//! Applies the actions of a step to the simulated cluster, and the reactions of publishers and cleaner.
+//! Applies the actions of a step, and the reactions of publishers and cleaner, to the simulated cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use suites::harness::scenario::{self, Role, SchedulerSpec};
 
 use super::skip_reason::SkipReason;
 use super::volumes::CLAIMS;
-use super::walk::Walk;
+use super::walk::CaseSimulation;
 
-impl Walk<'_> {
+impl CaseSimulation<'_> {
     pub(crate) async fn apply_action(&mut self, action: &Action) {
         match action {
             Action::SetPool(segment, storage) => self.plugin.set_pool(segment, storage.as_ref()),
@@ -126,7 +126,7 @@ impl Walk<'_> {
         self.lost.get_or_insert(why);
     }
 
-    /// Sets the running publishers and cleaner in the cluster state of the specification.
+    /// Updates which publishers and cleaner run in the cluster state of the specification.
     pub(crate) fn update_programs(&mut self) {
         let spec = &self.plan.publisher;
         let owner = spec.owner_level.map(|_| Owner {
@@ -158,7 +158,7 @@ impl Walk<'_> {
         };
         let of_node = |(node, segment): (&String, &Segment)| {
             let mut publisher = publisher(Deployment::Distributed(segment.clone()));
-            // If the node name is too long for the label value, every unique value is allowed.
+            // If the node name is too long for a label value, the specification allows every unique value.
             let end = node.len().saturating_sub(40);
             publisher.observed_label = Some(format!("external-provisioner-{}", &node[end..]));
             (instance(Some(node)), publisher)
@@ -178,7 +178,7 @@ impl Walk<'_> {
         self.cluster.world.cleaner = cleaner;
     }
 
-    /// Calls GetCapacity for every segment and class, and stores the responses in the cluster state of the specification.
+    /// Calls GetCapacity for every segment and class, and stores the responses in the state of the specification.
     pub(crate) async fn call_plugin(&mut self) {
         let world = &self.cluster.world;
         let mut segments: BTreeSet<Segment> = self.endpoints.values().cloned().collect();
@@ -201,7 +201,7 @@ impl Walk<'_> {
         self.cluster.world.drivers.insert(name.clone(), answers);
     }
 
-    /// Lets publishers and cleaner react to the actions, unless a fault prevents them.
+    /// Lets publishers and cleaner react to the actions of the step, unless a fault prevents the reaction.
     pub(crate) async fn reconcile(&mut self) {
         self.call_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {
@@ -210,7 +210,7 @@ impl Walk<'_> {
     }
 }
 
-/// Scheduler settings of a case.
+/// Converts the scheduler settings of a case for the specification.
 pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),

@@ -1,6 +1,6 @@
 //! The API objects of a case, and the cluster state that the specification derives from them.
 //!
-//! Applies at once what the API server and its controllers do: uids, dropped fields of older releases, the phase of volumes, claims of
+//! Applies at once the effects of the API server and its controllers: uids, dropped fields of older releases, phases of volumes, claims of
 //! ephemeral volumes.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use suites::harness::plan::{Plan, Target};
 
 const CAPACITIES: &str = "csistoragecapacities";
 
-/// Resource, namespace and name.
+/// Resource, namespace and name of an API object.
 type Key = (String, String, String);
 
-/// The objects of a case, and the resulting state.
+/// The API objects of a case, and the cluster state that the specification derives from them.
 #[derive(Default)]
 pub(crate) struct Cluster {
     pub(crate) world: World,
@@ -65,7 +65,7 @@ impl Cluster {
         }
     }
 
-    /// Stores the current version of an object.
+    /// Stores the current version of an API object.
     fn put(&mut self, resource: &str, object: Value) {
         if let Some(change) = Change::of_object(resource, &object).unwrap() {
             self.world.apply(change);
@@ -87,12 +87,12 @@ impl Cluster {
         }
     }
 
-    /// Applies a JSON merge patch.
+    /// Applies a JSON merge patch to an API object.
     pub(crate) fn merge(&mut self, resource: &str, namespace: &str, name: &str, patch: &Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let known = self.objects.get(&key).cloned();
         let capacity = NamespacedName::new(namespace, name);
-        // The simulated publishers write their objects only to the cluster state of the specification.
+        // The simulated publishers write capacity objects only to the cluster state of the specification.
         let made = self
             .world
             .objects
@@ -106,7 +106,7 @@ impl Cluster {
         self.put(resource, object);
     }
 
-    /// The objects that an action changes or deletes: resource, namespace and name.
+    /// Resource, namespace and name of the API objects that an action changes or deletes.
     pub(crate) fn targets(&self, plan: &Plan, target: &Target) -> Vec<Key> {
         match target {
             Target::Named {
@@ -142,7 +142,7 @@ impl Cluster {
     }
 }
 
-/// A capacity object in API form. Contains the selector with which it was created, if that is known.
+/// Renders a capacity object of the specification as an API object, with the `nodeTopology` of the API object `known`, if given.
 fn render(key: &NamespacedName, object: &CapacityObject, known: Option<&Value>) -> Value {
     let owners: Vec<Value> = object
         .owners
@@ -164,7 +164,7 @@ fn render(key: &NamespacedName, object: &CapacityObject, known: Option<&Value>) 
     ] {
         if let Some(quantity) = quantity {
             rendered[field] = quantity
-                .bytes(capacity_types::Arithmetic::Exact)
+                .bytes(capacity_types::ByteConversion::Exact)
                 .to_string()
                 .into();
         }

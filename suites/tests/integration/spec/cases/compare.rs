@@ -14,13 +14,13 @@ use suites::harness::plan::{NAMESPACE, Plan};
 pub(crate) enum Compared {
     /// Case and specification agree. Contains the choices that the specification leaves open in this state.
     Agrees(BTreeSet<Unspecified>),
-    /// Not compared with the specification, for this reason.
+    /// The expectation is not compared with the specification, for this reason.
     Skipped(SkipReason),
-    /// The specification does not allow what the case expects. Contains the difference.
+    /// The specification does not allow what the case expects. Contains a description of the difference.
     Differs(String),
 }
 
-/// Compares a complete set of expected objects: the specification must allow it, and must not allow a capacity that is one byte larger.
+/// Compares all expected capacity objects: the specification must allow them, and must not allow a capacity that is one byte larger.
 pub(crate) fn compare_capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     let texts = violations_of(plan, world, rows);
     if !texts.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn compare_capacities(plan: &Plan, world: &World, rows: &Rows) -> Com
     Compared::Agrees(choices(world))
 }
 
-/// The choices that the specification leaves to publishers in this state. For each, the case expects one of several allowed outcomes,
+/// The choices that the specification leaves to publishers in this state. At each choice, the case expects one of the allowed outcomes,
 /// because it expects literal values.
 fn choices(world: &World) -> BTreeSet<Unspecified> {
     let mut choices = BTreeSet::new();
@@ -51,7 +51,7 @@ fn choices(world: &World) -> BTreeSet<Unspecified> {
     choices
 }
 
-/// How the specification is violated if exactly the expected objects exist.
+/// The violations of the specification if exactly the expected capacity objects exist.
 fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = Objects::new();
@@ -64,7 +64,7 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
             continue;
         }
         if !is_labelled(plan, object) {
-            // The case does not restrict these objects.
+            // The case does not restrict objects without the labels of a publisher.
             stored.insert(key.clone(), object.clone());
             continue;
         }
@@ -94,8 +94,8 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The values that a publisher must publish for a segment without capacity; `None` if the publisher may omit the object. An expected row
-/// without values allows both.
+/// The values that a publisher must publish for a segment without capacity; `None` if the publisher may omit the object. If the expected
+/// row contains no values, the case allows both.
 fn values_without_capacity(
     world: &World,
     class: &str,
@@ -138,7 +138,7 @@ fn has_values(object: &CapacityObject, row: &Row) -> bool {
     }
 }
 
-/// Adds an expected object with these values: replaces the values of the existing object, or creates the object as the publisher of the
+/// Adds an expected capacity object: replaces the values of an existing object, or creates the object as the publisher of the
 /// segment. Returns false if no publisher is responsible for the segment.
 fn add_expected_object(
     world: &World,
@@ -167,7 +167,7 @@ fn add_expected_object(
     true
 }
 
-/// A new object, with the labels and owner with which the publisher of this segment would create it.
+/// A new capacity object, with the labels and owner with which the publisher of this segment would create it.
 fn new_object(
     world: &World,
     stored: &Objects,
@@ -198,7 +198,7 @@ fn new_object(
     Some((NamespacedName::new(NAMESPACE, name), object))
 }
 
-/// The difference between the expected placement of a pod and the allowed nodes.
+/// Describes the difference between the expected nodes for a pod and the allowed nodes; `None` if they are equal.
 pub(crate) fn placement(best: &BTreeSet<String>, place: &ExpectedNode) -> Option<String> {
     match place {
         ExpectedNode::Unschedulable => {

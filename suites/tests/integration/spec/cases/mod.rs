@@ -1,7 +1,7 @@
-//! Compares every explicit expectation on capacities and placement in the cases with the specification.
+//! Compares every explicit expectation on capacities and placement in the cases with the specification's result.
 //!
-//! Each case is simulated on the cluster state of the specification: actions change the state, and between the steps correct programs
-//! react. Expectations that the state cannot decide are skipped, each with a [`SkipReason`]; the number of skipped expectations is limited.
+//! Each case is simulated on the cluster state of the specification: actions change the state, and correct programs react between the
+//! steps. Expectations that the state cannot decide are skipped, each with a [`SkipReason`]; the number of skipped expectations is limited.
 
 mod actions;
 mod cluster;

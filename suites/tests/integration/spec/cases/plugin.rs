@@ -1,4 +1,4 @@
-//! Responses of the CSI plugin of a case, which is called over its socket for every class and segment.
+//! Responses of a case's CSI plugin, which is called over its socket for every class and segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use fake_csi::{
 };
 use suites::harness::plan::Plan;
 
-/// Timeout that separates slow calls from calls without a response.
+/// Timeout of a CSI call: slow calls end earlier, and calls without a response do not.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The CSI plugin of a case.
@@ -21,9 +21,9 @@ pub(crate) struct Plugin {
     _running: Running,
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
-    /// Rules of the case for calls to which the plugin never responds.
+    /// Fault rules of the case for calls to which the plugin never responds.
     silent: Vec<(Option<String>, Rule)>,
-    /// Whether the plugin is stopped.
+    /// Whether the case has stopped the plugin.
     pub(crate) is_down: bool,
 }
 
@@ -75,7 +75,7 @@ impl Plugin {
         }
     }
 
-    /// Adds a rule of the case for calls. A rule for a limited number of calls is ignored: it has no effect once the cluster is idle.
+    /// Adds a fault rule of the case. A rule for a limited number of calls is ignored, because it has no effect once the cluster is idle.
     pub(crate) fn add_rule(&mut self, id: Option<&String>, rule: &Rule) {
         if rule.times.is_some() {
             return;
@@ -109,7 +109,7 @@ impl Plugin {
         self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
 
-    /// Calls GetCapacity for each of these segments and parameters. `before`: the responses of the previous round.
+    /// Calls GetCapacity for each of these segments and parameters. `before`: the responses to the previous calls.
     pub(crate) async fn call_get_capacity(
         &self,
         segments: &BTreeSet<Segment>,
@@ -157,7 +157,7 @@ impl Plugin {
         })
     }
 
-    /// Whether a call never gets a response.
+    /// Whether a CSI call never gets a response, because of a fault rule or a stopped plugin.
     fn is_silent(&self, method: Method, segment: Option<&Segment>, parameters: &Parameters) -> bool {
         let applies = |(_, script): &(Option<String>, Rule)| {
             let matches_segment = script.segment.is_none() || script.segment.as_ref() == segment;
@@ -194,7 +194,7 @@ impl Plugin {
             .find(|volume| volume.name == name)
     }
 
-    /// Deletes a volume, given by the name in its CreateVolume call.
+    /// Deletes a volume, identified by the name in its CreateVolume call.
     pub(crate) async fn delete(&self, name: &str) {
         let volume = self
             .driver

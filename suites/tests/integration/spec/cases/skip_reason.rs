@@ -1,4 +1,4 @@
-//! Reasons for not comparing an expectation with the specification. In each case, the outcome depends on something that the specification
+//! Reasons for not comparing an expectation with the specification: the outcome depends on something that the specification
 //! does not model.
 
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 /// Why an expectation is not compared with the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SkipReason {
-    /// An API fault is active.
+    /// A fault of the API server is active.
     Fault,
-    /// A program was killed while working.
+    /// A program was killed in the middle of its work.
     Killed,
     /// The API server changes its release, or may reject an action.
     ServerChange,
-    /// The expected state is transient.
+    /// The expected state exists only for a short time.
     TransientState,
     /// Objects change while a pod is scheduled, and the outcome depends on which change the scheduler observes first.
     Race,
-    /// An extender affects the scheduling decision.
+    /// A scheduler extender affects the scheduling decision.
     Extender,
     /// The scheduler is configured to deviate from the KEPs.
     Deviation,
@@ -28,9 +28,9 @@ pub(crate) enum SkipReason {
     HarnessVolumes,
     /// A volume is expanded.
     VolumeExpansion,
-    /// The owner of objects is deleted.
+    /// The owner of capacity objects is deleted.
     OwnerDeleted,
-    /// A required program does not run.
+    /// A program on which the outcome depends does not run.
     Stopped,
     /// The publisher restarts with other settings.
     Settings,

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::world::{Claim, NamespacedName, PodVolume, StorageClass, Volume, VolumeBindingMode};
-use capacity_types::{Arithmetic, Segment, segment};
+use capacity_types::{ByteConversion, Segment, segment};
 use serde_json::{Value, json};
 use suites::harness::expectation::{ExpectedNode, Predicate};
 use suites::harness::plan::Step;
 use suites::harness::scenario::Role;
 
 use super::skip_reason::SkipReason;
-use super::walk::Walk;
+use super::walk::CaseSimulation;
 
-/// The resource of claims.
+/// The resource of PersistentVolumeClaims.
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 
-impl Walk<'_> {
+impl CaseSimulation<'_> {
     /// Places the pending pods on nodes, as far as the specification determines the node, and creates their volumes.
     pub(crate) async fn place(
         &mut self,
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.reconcile().await;
     }
 
-    /// Why the nodes of pending pods are not determined; `None` if they are determined.
+    /// Why the specification does not determine the nodes of pending pods; `None` if it determines them.
     fn obstacle(&self) -> Option<SkipReason> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
         let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
@@ -69,7 +69,7 @@ impl Walk<'_> {
             .or(is_stopped.then_some(SkipReason::Stopped))
     }
 
-    /// Skips the expectations on all later placements, for this reason.
+    /// From now on, skips the expectations on placements, for this reason.
     fn mark_undetermined(&mut self, why: SkipReason) {
         self.stuck.get_or_insert(why);
     }
@@ -102,7 +102,7 @@ impl Walk<'_> {
                 self.bind(&key, Some(node)).await;
             }
             if self.cluster.world.claims[&key].volume.is_empty() {
-                // An earlier attempt selected a node for the claim, and the pod waits for its volume.
+                // The claim has a selected node but no volume yet, so the pod waits.
                 return;
             }
         }
@@ -110,7 +110,7 @@ impl Walk<'_> {
         self.cluster.merge("pods", &pod.namespace, &pod.name, &patch);
     }
 
-    /// Binds a claim to a matching existing volume, or to a new volume of the driver.
+    /// Binds a claim to a matching existing PersistentVolume, or to a new volume of the driver.
     async fn bind(&mut self, key: &NamespacedName, node: Option<&str>) {
         let claim = self.cluster.world.claims[key].clone();
         let world = &self.cluster.world;
@@ -145,7 +145,7 @@ impl Walk<'_> {
         self.cluster.merge(CLAIMS, &key.namespace, &key.name, &bound);
     }
 
-    /// Creates a volume. In a case without a publisher, the harness creates the volume, without a capacity limit.
+    /// Creates a volume for a claim. In a case without a publisher, the harness creates the volume, without a capacity limit.
     async fn provision(&mut self, key: &NamespacedName, node: Option<&str>) -> Option<String> {
         let claim = self.cluster.world.claims[key].clone();
         let class = self.cluster.world.classes.get(&claim.class)?.clone();
@@ -161,7 +161,7 @@ impl Walk<'_> {
             "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
             "spec": {
                 "storageClassName": claim.class, "csi": {"driver": class.provisioner},
-                "capacity": {"storage": claim.request?.bytes(Arithmetic::Exact).to_string()},
+                "capacity": {"storage": claim.request?.bytes(ByteConversion::Exact).to_string()},
             },
         });
         if let Some(segment) = reached_from {
@@ -191,7 +191,7 @@ impl Walk<'_> {
             Some(node) => self.cluster.world.segment(&class.provisioner, node),
             None => self.allowed_segment(class),
         };
-        let bytes = i64::try_from(claim.request?.bytes(Arithmetic::Exact)).ok()?;
+        let bytes = i64::try_from(claim.request?.bytes(ByteConversion::Exact)).ok()?;
         let parameters = class.driver_parameters();
         match self.plugin.create(name, bytes, segment, parameters).await {
             Some(made) => Some(Some(made.segment).filter(|segment| !segment.is_empty())),
@@ -202,7 +202,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The segment to which the class restricts a volume without a selected node; `None` if not restricted.
+    /// The segment to which the StorageClass restricts a volume without a selected node; `None` if it sets no restriction.
     fn allowed_segment(&self, class: &StorageClass) -> Option<Segment> {
         let world = &self.cluster.world;
         let nodes = world.nodes.keys();
@@ -230,7 +230,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the expectations of a step allow a pod on a node.
+/// Whether the expectations of a step allow the pod to be placed on the node.
 fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
     step.expect.iter().all(|expect| match &expect.predicate {
         Predicate::Placement(pods) => match pods.0.get(&pod.name) {

@@ -1,4 +1,4 @@
-//! Simulates one case step by step on the cluster state of the specification: actions, and the reactions of correct programs.
+//! Simulates one case step by step on the cluster state of the specification: actions of the case, and reactions of correct programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,29 +16,29 @@ use super::compare::{self, Compared};
 use super::plugin::Plugin;
 use super::skip_reason::SkipReason;
 
-/// The simulated cluster of a case, and what is known about the expectations that follow.
-pub(crate) struct Walk<'p> {
+/// The simulated cluster of a case, and the reasons for skipping later expectations.
+pub(crate) struct CaseSimulation<'p> {
     pub(crate) plan: &'p Plan,
     pub(crate) cluster: Cluster,
     pub(crate) plugin: Plugin,
-    /// Running roles.
+    /// Roles whose programs are running.
     pub(crate) active: BTreeSet<Role>,
-    /// Nodes with a publisher in distributed mode, with their segments.
+    /// Nodes on which a publisher runs in distributed mode, with their segments.
     pub(crate) endpoints: BTreeMap<String, Segment>,
-    /// Active faults without an end.
+    /// Ids of active faults that end only when an action removes them.
     pub(crate) faults: BTreeSet<String>,
     /// Why all later expectations are skipped; `None` if they are compared with the specification.
     pub(crate) lost: Option<SkipReason>,
-    /// Why expectations on later placements are skipped; `None` if they are compared. Decisions on earlier pods are still compared.
+    /// Why expectations on placements are skipped; `None` if they are compared. Decisions that were made earlier are still compared.
     pub(crate) stuck: Option<SkipReason>,
     /// For each pod, the nodes that the specification allows, or the reason why the nodes are not determined.
     pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
 }
 
-/// Compares all expectations of a case on capacities and placement with the specification. Each result comes with the position of the
+/// Compares all expectations of a case on capacities and placement with the specification. Each result has the position of the
 /// expectation.
 pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
-    let mut walk = Walk::new(plan).await;
+    let mut walk = CaseSimulation::new(plan).await;
     let mut compared = Vec::new();
     for step in &plan.steps {
         walk.step(step).await;
@@ -52,9 +52,9 @@ pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
     compared
 }
 
-impl<'p> Walk<'p> {
+impl<'p> CaseSimulation<'p> {
     async fn new(plan: &'p Plan) -> Self {
-        let mut walk = Walk {
+        let mut walk = CaseSimulation {
             plan,
             cluster: Cluster::default(),
             plugin: Plugin::start(plan).await,
@@ -93,7 +93,7 @@ impl<'p> Walk<'p> {
             self.update_programs();
             let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
             if !is_of_pods {
-                // The pods that are pending now may be scheduled before or after this action.
+                // The pods that are pending at this moment may be scheduled before or after the action.
                 late.extend(self.pending());
             }
         }
@@ -116,7 +116,7 @@ impl<'p> Walk<'p> {
         self.place(step, after).await;
     }
 
-    /// Whether no decision on the pod was made before this step.
+    /// Whether no scheduling decision on the pod was made before this step.
     fn is_new(&self, pod: &NamespacedName) -> bool {
         !self.decided.contains_key(pod)
     }
@@ -127,7 +127,7 @@ impl<'p> Walk<'p> {
         open.map(|(key, _)| key.clone()).collect()
     }
 
-    /// The allowed nodes for each pending pod.
+    /// For each pending pod, the nodes that the specification allows.
     fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>> {
         let view = IndexedWorld::new(&self.cluster.world);
         let decided = |pod: NamespacedName| {
@@ -138,7 +138,7 @@ impl<'p> Walk<'p> {
         self.pending().into_iter().map(decided).collect()
     }
 
-    /// Compares an expectation on capacities (one result) or on placement (one result per pod). No result for other expectations.
+    /// Compares an expectation on capacities (one result) or on placement (one result per pod). Returns no result for other expectations.
     fn compare(&self, expect: &Expect) -> Vec<Compared> {
         let is_about = matches!(
             expect.predicate,
