@@ -30,7 +30,6 @@ pub(crate) struct Execution {
 /// Result of one attempt to execute a request.
 pub(crate) enum Progress {
     Done(Reply),
-    /// The request waits for webhook responses.
     Waits(Box<WaitingForWebhooks>),
 }
 

@@ -67,7 +67,6 @@ impl Object {
         found.map(|form| form.object.clone())
     }
 
-    /// Caches the object as converted to the API version `version`.
     pub(crate) fn keep_converted(&self, conversion: u64, version: &'static str, object: Arc<Self>) {
         let mut forms = self.forms.get_or_init(Box::default).lock();
         // Forms from earlier conversion numbers (of a previous CRD) are obsolete.

@@ -119,7 +119,6 @@ fn required_text(what: &str, text: String, bytes_max: usize) -> Result<String, S
     }
 }
 
-/// Checks that a map field is within the size limit.
 pub(crate) fn check_map_size(
     what: &str,
     map: BTreeMap<String, String>,
@@ -147,7 +146,6 @@ pub(crate) fn read_capabilities(capabilities: &[VolumeCapability]) -> Result<Vec
     capabilities.iter().map(read_capability).collect()
 }
 
-/// Validates a required volume capability.
 pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Result<Capability, Status> {
     let missing = || Status::invalid_argument("volume_capability is missing; set it");
     read_capability(&capability.ok_or_else(missing)?)

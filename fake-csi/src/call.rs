@@ -23,7 +23,6 @@ pub(crate) struct Endpoint {
     pub(crate) stopped: CancellationToken,
 }
 
-/// A CSI call that an endpoint received.
 pub(crate) struct Call {
     /// The event that is reported to the observer.
     pub(crate) event: Event,

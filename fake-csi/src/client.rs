@@ -20,7 +20,6 @@ use tonic::{Code, Request, Status, transport::Channel};
 
 use crate::{Method, Segment, method::code_name};
 
-/// Values of a CSI response, by name.
 type ResponseValues = BTreeMap<&'static str, ResponseValue>;
 
 /// A value of a CSI response.

@@ -199,7 +199,6 @@ impl Endpoint {
     }
 }
 
-/// Adds the arguments of a CreateVolume request to the event.
 pub(crate) fn add_create_arguments(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
@@ -222,7 +221,6 @@ pub(crate) fn add_create_arguments(call: &mut Event, request: &CreateVolumeReque
     call.source = request.volume_content_source.as_ref().and_then(source_id);
 }
 
-/// The id of the source volume or snapshot of a new volume.
 fn source_id(source: &VolumeContentSource) -> Option<String> {
     match source.r#type.as_ref()? {
         volume_content_source::Type::Volume(volume) => Some(volume.volume_id.clone()),

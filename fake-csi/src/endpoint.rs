@@ -28,7 +28,6 @@ use crate::{
     state::Shared,
 };
 
-/// The gRPC services behind a socket.
 pub(crate) type Services = Router<Stack<RefusalReportingLayer, Identity>>;
 
 /// Maximum number of concurrent calls per connection; more calls wait.

@@ -77,7 +77,6 @@ pub use violations::is_block;
 /// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty segment matches every topology.
 pub type Segment = BTreeMap<String, String>;
 
-/// Whether the map `whole` contains every key and value of `part`.
 fn contains(whole: &BTreeMap<String, String>, part: &BTreeMap<String, String>) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }

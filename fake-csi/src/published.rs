@@ -7,10 +7,8 @@ use tonic::Status;
 
 use crate::volumes::Capability;
 
-/// Maximum number of published paths.
 const TARGETS_MAX: usize = 10_000;
 
-/// A volume that is published at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PublishedVolume {
     pub(crate) volume: String,
@@ -35,7 +33,6 @@ impl PublishedVolumes {
         }
     }
 
-    /// Whether a volume is published at any path.
     pub(crate) fn is_published(&self, volume: &str) -> bool {
         self.by_path.values().any(|target| target.volume == volume)
     }

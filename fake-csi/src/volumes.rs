@@ -272,7 +272,6 @@ pub(crate) fn access_types(capabilities: &[Capability]) -> Vec<bool> {
     capabilities.iter().map(|capability| capability.block).collect()
 }
 
-/// NOT_FOUND error for an unknown volume.
 pub(crate) fn volume_not_found(id: &str) -> Status {
     Status::not_found(format!("there is no volume {id:?}"))
 }

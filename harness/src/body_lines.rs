@@ -15,7 +15,7 @@ const LINE_MAX: usize = 64 << 20;
 #[error("{0}")]
 pub struct BodyError(pub(crate) String);
 
-/// Splits an HTTP body into lines, each with its newline. A line longer than [`LINE_MAX`] is an error, and so is a truncated body.
+/// Splits an HTTP body into lines, each with its newline. A line longer than `LINE_MAX` is an error, and so is a truncated body.
 pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, BodyError>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,

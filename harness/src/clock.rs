@@ -37,7 +37,6 @@ pub(crate) fn time_of_day() -> Timestamp {
         .unwrap_or(begin)
 }
 
-/// Derives a seed for a part of a simulation from the part's name and number.
 pub(crate) fn derive_seed(seed: u64, name: &str, number: u64) -> u64 {
     /// Offset basis of the hash FNV-1a (64 bits), which has the same result on all platforms and in all releases.
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;

@@ -20,7 +20,6 @@ use crate::scenario::Role;
 /// Objects of one resource, by namespace and name.
 pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
 
-/// A scheduling failure of a pod, as the scheduler reported it.
 #[derive(Debug, Clone)]
 pub(crate) struct SchedulingFailure {
     /// Sequence number of the fact that contains the report.
@@ -128,7 +127,6 @@ impl ClusterState {
         }
     }
 
-    /// Applies an object change. `seq`: sequence number of the fact with the change.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *RESOURCE {
@@ -219,7 +217,6 @@ impl ClusterState {
         self.refusals.insert(pod.to_owned(), refusal);
     }
 
-    /// All objects of a resource in this state.
     pub(crate) fn objects(
         &self,
         resource: &str,
@@ -259,7 +256,6 @@ impl ClusterState {
         self.metrics.as_ref()
     }
 
-    /// The latest scheduling failure of a pod.
     pub(crate) fn scheduling_failure(&self, pod: &str) -> Option<&SchedulingFailure> {
         self.refusals.get(pod)
     }

@@ -25,7 +25,6 @@ pub(crate) fn fact_source(fact: &Fact) -> &'static str {
     }
 }
 
-/// Formats the observation in a fact.
 pub(crate) fn format_fact(fact: &Fact) -> String {
     match &fact.what {
         Observation::Begin(begin) => format!("case {} begins", begin.case),
@@ -108,7 +107,6 @@ fn format_discovery(discovery: &DiscoveryFact) -> String {
     format!("discovery: {} → {versions}", discovery.resource)
 }
 
-/// Formats the metrics samples of each program.
 fn format_metrics(metrics: &MetricsFact) -> String {
     let mut words = Vec::new();
     for reading in &metrics.readings {

@@ -25,9 +25,7 @@ use crate::network::{Connections, Network};
 
 /// Maximum size of a request body in bytes: the limit of kube-apiserver.
 pub const BODY_MAX: usize = 3 << 20;
-/// Maximum number of connections of a listener.
 const CONNECTIONS_MAX: usize = 1024;
-/// Timeout of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An HTTP listener. Dropping the value closes the listener's connections.
@@ -96,7 +94,6 @@ impl HttpListener {
         self.tls.as_ref().map_or("", Tls::authority_pem)
     }
 
-    /// Writes a kubeconfig with which a client uses this listener and this token.
     pub(crate) fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
         let config = Kubeconfig {
             server: &self.url(),

@@ -22,10 +22,8 @@ const TAIL_LIMIT: usize = 128 * 1024;
 /// Text in a file that replaces omitted output. The number of omitted bytes precedes it.
 pub(crate) const OMITTED: &str = "bytes are omitted here: the program logged more than is stored]";
 
-/// Replacement for a secret in the output.
 const MASK: &str = "[secret]";
 
-/// The output of one process.
 pub(crate) struct ProcessLog {
     state: Mutex<State>,
     secrets: Vec<String>,
@@ -159,7 +157,6 @@ impl State {
     }
 }
 
-/// Appends the output from a pipe to the log until the pipe is closed.
 pub(crate) async fn copy_output(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
     let mut unmasked = Vec::new();

@@ -69,7 +69,6 @@ pub fn current_case_id(id: &str) -> String {
     current.unwrap_or_else(|| id.to_owned())
 }
 
-/// The new spelling of a manifest setting.
 pub(crate) fn current_setting(name: &str) -> &str {
     current_spelling(&[Context::Publisher, Context::Scheduler], name)
 }
@@ -118,7 +117,6 @@ mod tests {
         )
     }
 
-    /// The entries of [`RENAMED`] that concern YAML keys of a case.
     fn renamed_keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
         use Context::{Case, Defect, Feature, Rule};
         RENAMED

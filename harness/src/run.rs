@@ -134,7 +134,6 @@ struct Runner<'p> {
     /// Sequence number of the first fact that the judge has not processed.
     next: u64,
     patience: f64,
-    /// Error about a part of the harness that panicked.
     panicked: Option<StartError>,
     observer: Option<Observer>,
     is_in_memory: bool,
@@ -239,7 +238,6 @@ impl Runner<'_> {
         }
     }
 
-    /// Passes new facts to the judge.
     fn feed_judge(&mut self) {
         for fact in self.journal.since(self.next) {
             assert_eq!(fact.seq, self.next, "facts dropped before the judge got them");

@@ -14,7 +14,6 @@ pub struct Segments {
     values: BTreeMap<String, String>,
 }
 
-/// Placeholder for the name of a node.
 pub(crate) const NODE: &str = "{node}";
 
 /// Text of the empty segment, which contains every node.

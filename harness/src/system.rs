@@ -271,7 +271,6 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> Observation {
 #[derive(Debug, thiserror::Error)]
 #[error("{status}")]
 pub(crate) struct ProgramEnded {
-    /// Exit status of the program.
     pub(crate) status: ExitStatus,
     pub(crate) last_output: LastOutput,
 }

@@ -11,7 +11,6 @@ use std::sync::Once;
 use rustix::process::getuid;
 use tempfile::TempDir;
 
-/// Name of the lock file in a temporary folder.
 const LOCK: &str = ".csi-capacity.lock";
 
 /// Prefixes of the names of temporary folders. Short, because the path of a Unix socket is limited to 107 bytes.

@@ -163,7 +163,6 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Converts the attempt to the result of a case with this number of repetitions.
     fn into_result(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
         CaseResult {
             plan,

@@ -14,7 +14,6 @@ use crate::Exit;
 use crate::interrupt::{interrupted, interrupted_once_more};
 use crate::out::eprintln;
 
-/// Timeout for connecting to the real API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum number of remaining API objects that the cleanup lists by name; for further objects, it prints only the number.
@@ -83,7 +82,6 @@ pub(crate) fn server_name(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 
-/// The real API server, if any, as the trait object that the harness and systems under test use.
 pub(crate) fn real_api_server(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

@@ -228,7 +228,6 @@ pub(crate) fn patience(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a count of at least 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("it must be at least 1".to_owned()),

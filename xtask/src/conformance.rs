@@ -45,7 +45,6 @@ pub(crate) fn default_jobs(has_real_server: bool) -> usize {
     std::thread::available_parallelism().map_or(10, |cores: NonZero<usize>| cores.get() * per_core)
 }
 
-/// Runs the selected cases.
 pub(crate) fn run(args: &ConformanceArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let accept = args.accept.as_ref();

@@ -9,7 +9,6 @@ use crate::{Exit, every_dialect};
 use references::Defect;
 use references::{built_in, in_dialect};
 
-/// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Result<Exit, Exit> {
     if args.every_dialect {
         return every_dialect::run(args);

@@ -14,7 +14,6 @@ use crate::serve::{Sockets, print_sockets, sockets};
 /// Polling interval. An edit is applied once the file is unchanged for one interval, so that a partially written file is not applied.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A scenario file that is followed.
 pub(crate) struct Followed<'a> {
     pub(crate) file: PathBuf,
     /// The plan that the cluster currently matches.

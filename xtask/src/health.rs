@@ -75,7 +75,6 @@ impl ClusterHealth {
     }
 }
 
-/// The indicators of a stored run, for its report.
 pub(crate) fn indicators_of_stored_run(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
     let (plan, facts) = record::load(folder)?;
     let indicators = ClusterHealth::of_run(&plan, &facts)?.indicators()?.into_iter();
@@ -200,7 +199,6 @@ pub(crate) fn unix_time() -> Result<Duration, BoxError> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }
 
-/// The contents of the files given with `--metrics`.
 pub(crate) fn read_metrics_files(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())

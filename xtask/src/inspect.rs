@@ -97,7 +97,6 @@ fn print_choices() -> Exit {
     Exit::Passed
 }
 
-/// Explains one case with all details.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<Exit, Exit> {
     let (plans, command) = cases_to_explain(&args.select)?;
     let [plan] = plans.as_slice() else {

@@ -28,7 +28,6 @@ pub(crate) fn install_signal_handlers() -> watch::Receiver<u32> {
     receiver.clone()
 }
 
-/// Whether a termination signal was received.
 pub(crate) fn is_interrupted() -> bool {
     *install_signal_handlers().borrow() > 0
 }

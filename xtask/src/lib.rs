@@ -92,7 +92,6 @@ pub fn main_with_mutants(files: BuiltInFiles, mutants: references::Mutants) -> E
     main(files)
 }
 
-/// Runs the command of the process arguments.
 fn run() -> Exit {
     let exit = match kubectl::is_plugin() {
         true => kubectl::run(),

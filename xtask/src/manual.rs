@@ -9,7 +9,6 @@ use crate::out::{eprintln, print};
 /// Name of the installed program, whatever name the user called it by.
 const NAME: &str = "csi-capacity";
 
-/// Prints the completions of a shell.
 pub(crate) fn completions(shell: Shell, mut command: Command) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut text);

@@ -13,7 +13,6 @@ use crate::accept::Entry;
 use crate::interrupt::interrupted;
 use crate::runtime::runtime;
 
-/// Runs every case N times, and reports the outcomes.
 pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Result<Exit, Exit> {
     let runtime = runtime()?;
     let bar = ProgressBar::new(plans.len() as u64 * u64::from(times));

@@ -10,7 +10,6 @@ use crate::Exit;
 use crate::exec::exec_package;
 use crate::out::eprintln;
 
-/// Name of the package whose program contains the mutants.
 const PACKAGE: &str = "mutants";
 
 /// Whether this program contains mutants, or can start the program that contains them.

@@ -15,18 +15,15 @@ use suites::harness::is_unprintable;
 /// Whether a write to standard output failed, so that output is missing.
 static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line to standard output.
 macro_rules! println {
     () => { $crate::out::write_stdout(format_args!("\n")) };
     ($($text:tt)*) => { $crate::out::write_stdout(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Writes text to standard output.
 macro_rules! print {
     ($($text:tt)*) => { $crate::out::write_stdout(format_args!($($text)*)) };
 }
 
-/// Writes a line to standard error.
 macro_rules! eprintln {
     () => { $crate::out::write_stderr(format_args!("\n")) };
     ($($text:tt)*) => { $crate::out::write_stderr(format_args!("{}\n", format_args!($($text)*))) };

@@ -7,7 +7,6 @@ use suites::{Mergeable, Shard, ShardFile};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Prints that the shard contains no items; returns the exit code.
 pub(crate) fn print_empty_shard(shard: Shard) -> Exit {
     eprintln!("error: shard {shard} is empty; use fewer shards");
     Exit::NoCases

@@ -30,7 +30,6 @@ use references::Defect;
 use references::Dialect;
 
 pub(crate) enum Cases<'a> {
-    /// The cases that the arguments select.
     Selected(&'a SelectArgs),
     /// These cases, with the reason why the report is partial.
     These(Vec<Plan>, String),
@@ -55,7 +54,6 @@ pub(crate) struct Run<'a> {
     pub(crate) command: Vec<String>,
 }
 
-/// Runs the selected cases.
 pub(crate) fn run_cases(mut request: Run<'_>) -> Result<Exit, Exit> {
     let (mut plans, partial) = match &request.cases {
         Cases::These(plans, why) => (plans.clone(), Some(why.clone())),
@@ -144,7 +142,6 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
     }
 }
 
-/// The report of a run before any case is added.
 fn report_without_cases(
     request: &Run<'_>,
     options: &RunOptions,
@@ -181,7 +178,6 @@ struct Outputs<'a> {
 
 /// The reason that a run ended before all cases had a verdict.
 enum EarlyEnd {
-    /// A termination signal.
     Interrupted,
     /// A system was never ready in [`NEVER_READY`] consecutive cases.
     NeverReady,

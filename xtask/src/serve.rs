@@ -23,7 +23,6 @@ const ADMINISTRATOR: &str = "kubernetes-admin";
 /// Exit code and message of a failed start.
 pub(crate) struct ServeError(pub(crate) Exit, pub(crate) String);
 
-/// Listener and kubeconfig of a served cluster.
 pub(crate) struct ServeOptions<'a> {
     /// Listen address; port 0 selects any free port.
     pub(crate) listen: SocketAddr,
@@ -63,7 +62,6 @@ pub(crate) fn scope_lines(plan: Option<&Plan>) -> [String; 2] {
 /// CSI sockets with the node of each; `None` for the central driver.
 pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
 
-/// The CSI sockets of a scenario's driver.
 pub(crate) fn sockets(cluster: &LiveCluster) -> Sockets {
     let sockets = cluster.sockets();
     sockets

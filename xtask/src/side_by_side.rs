@@ -26,7 +26,6 @@ const ROWS: usize = 16;
 /// Maximum width of a column in the comparison, in characters.
 const WIDTH: usize = 44;
 
-/// Runs the cases against both systems, and prints the results side by side.
 pub(crate) fn run(
     args: &ReproArgs,
     plans: Vec<Plan>,

@@ -134,7 +134,6 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, ServeError> {
     }
 }
 
-/// Starts the API server alone, or the cluster of a scenario.
 async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<LiveCluster>), ServeError> {
     let Some(plan) = plan else {
         let options = ServerOptions {

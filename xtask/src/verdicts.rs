@@ -27,7 +27,6 @@ pub(crate) fn is_panic(result: &CaseResult) -> bool {
     matches!(&result.outcome, CaseOutcome::NotRun(StartError::Panicked { .. }))
 }
 
-/// The exit code of a stored report.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
     match exit_of_verdicts(&report.cases) {
         exit @ (Exit::Failed | Exit::Environment) => exit,

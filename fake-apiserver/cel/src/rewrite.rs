@@ -76,7 +76,6 @@ const RESULT: &str = "@result";
 /// Variables whose members are separate variables in the scope, such as `variables.x`.
 const PREFIXES: [&str; 2] = ["authorizer", "variables"];
 
-/// Removes the escapes from a field name.
 fn unescape(name: &str) -> Cow<'_, str> {
     let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
     if let Some(word) = inner.filter(|word| RESERVED.contains(word)) {

@@ -6,7 +6,6 @@ use super::out;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// A command line flag that a program accepts.
 pub(super) struct Flag {
     pub(super) name: &'static str,
     kind: FlagKind,
@@ -14,19 +13,16 @@ pub(super) struct Flag {
     pub(super) about: &'static str,
 }
 
-/// A flag that takes a value.
 pub(super) const fn value_flag(name: &'static str, about: &'static str) -> Flag {
     let kind = FlagKind::Value;
     Flag { name, kind, about }
 }
 
-/// A boolean flag.
 pub(super) const fn boolean_flag(name: &'static str, about: &'static str) -> Flag {
     let kind = FlagKind::Switch;
     Flag { name, kind, about }
 }
 
-/// Whether a flag takes a value or is boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlagKind {
     /// The flag requires a value: `--name=value` or `--name value`.
@@ -39,10 +35,8 @@ enum FlagKind {
 #[derive(Debug, Default)]
 pub(super) struct FlagValues(BTreeMap<&'static str, Vec<String>>);
 
-/// The result of parsing a command line.
 #[derive(Debug)]
 enum ParsedCommandLine {
-    /// `--help` was given.
     Help,
     Flags(FlagValues),
 }
@@ -67,7 +61,6 @@ pub(super) fn parse_or_exit(
     Err(ExitCode::SUCCESS)
 }
 
-/// Parses a command line. The error is the message for the user.
 fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<ParsedCommandLine, String> {
     let mut typed = FlagValues::default();
     let mut rest = arguments.iter();
@@ -125,7 +118,6 @@ impl FlagValues {
         self.0.get(name)?.last().map(String::as_str)
     }
 
-    /// Whether a boolean flag is set.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.last(name).and_then(parse_bool).unwrap_or_default()
     }

@@ -59,7 +59,6 @@ fn limit_ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
     })
 }
 
-/// Sets the default requests and limits of a pod's containers.
 fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
     for range in limit_ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
@@ -96,7 +95,6 @@ fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
     }
 }
 
-/// Copies the quantities of `over` to `under`, and overwrites quantities of the same resource.
 fn overwrite_quantities(under: &mut Value, over: &Value) {
     for (name, amount) in over.as_object().into_iter().flatten() {
         under[name] = amount.clone();

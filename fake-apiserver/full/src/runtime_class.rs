@@ -40,7 +40,6 @@ impl AdmissionPlugin for RuntimeClass {
     }
 }
 
-/// The RuntimeClass with this name; None if it does not exist.
 fn find_runtime_class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
     let kind = txn.kind("node.k8s.io", "runtimeclasses")?;
     txn.object(&kind, None, name).filter(|_| !name.is_empty())

@@ -201,7 +201,6 @@ pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
 }
 
 impl Usage {
-    /// The RBAC rule that allows exactly this permission.
     fn rule(&self) -> PolicyRule {
         let one = |text: &str| vec![text.to_owned()];
         if self.resource.is_empty() {

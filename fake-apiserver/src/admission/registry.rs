@@ -45,14 +45,12 @@ impl Registry {
         self.webhooks.is_none() && self.policies.is_none()
     }
 
-    /// Whether any webhook or policy may match requests for this resource and subresource.
     pub(crate) fn may_match(&self, kind: &Kind, part: Part) -> bool {
         let policies = self.policies.as_ref();
         self.may_match_webhook(kind, part)
             || policies.is_some_and(|policies| policies.may_match_resource(kind, part))
     }
 
-    /// Whether any webhook may match requests for this resource and subresource.
     pub(crate) fn may_match_webhook(&self, kind: &Kind, part: Part) -> bool {
         let webhooks = self.webhooks.as_ref();
         webhooks.is_some_and(|webhooks| webhooks.may_match_resource(kind, part))

@@ -20,7 +20,6 @@ pub(crate) struct AdmissionSession {
     pub(crate) now: Option<Arc<str>>,
     /// Random seed for uids and generated names; repeated executions of the verb use this seed.
     pub(crate) seed: Option<u64>,
-    /// Admission requests to send to webhooks.
     pub(crate) pending: Vec<AdmissionRequest>,
     completed: Vec<(AdmissionRequest, AdmissionResponse)>,
     /// Stored objects that a conversion webhook must convert, each with the resource in the requested version.
@@ -60,14 +59,12 @@ impl AdmissionSession {
         self.completed.push((request, response));
     }
 
-    /// The recorded conversion of an object to the version of `kind`, if any.
     pub(crate) fn converted(&self, kind: &Kind, object: &Value) -> Option<Value> {
         let mut known = self.values.iter().rev();
         let found = known.find(|(version, from, _)| *version == kind.version && from == object);
         found.map(|(_, _, converted)| converted.clone())
     }
 
-    /// Records that the conversion of the object `from` to `version` had the result `converted`.
     pub(crate) fn record_converted(&mut self, version: &'static str, from: Value, converted: Value) {
         self.values.push((version, from, converted));
     }

@@ -26,7 +26,6 @@ struct PluginEntry {
 
 /// How this server supports a plugin.
 enum Support {
-    /// Implemented in this crate, by the code for this `Plugin`.
     Implemented(Plugin),
     /// Implemented by another crate ([`crate::extension::AdmissionPlugin`]).
     External,

@@ -92,7 +92,6 @@ pub enum Gate {
     CsiStorageCapacity,
 }
 
-/// The minor releases in which a feature gate reached its stages.
 struct GateStages {
     name: &'static str,
     /// First minor release that has the gate (alpha): the gate is off by default.

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 /// The client name that the observer receives for writes of initial objects.
 const CLIENT: &str = "system:apiserver";
-/// The namespaces of a new cluster.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Creates all initial objects, and then lets the controllers of other crates create theirs.

@@ -18,7 +18,6 @@ use crate::verbs::{remove, write};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The client name of the garbage collector's writes.
 const CLIENT: &str = "system:gc";
 
 /// Processes the queue of the garbage collector, in the background if there is an async runtime. The server does not count as idle before
@@ -65,7 +64,6 @@ fn process_next(txn: &mut Txn<'_>) -> bool {
     true
 }
 
-/// State of the owner that an ownerReference names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OwnerState {
     /// The owner exists and is not in foreground deletion, or the server cannot check the owner.

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 /// The field manager of the server's own writes.
 pub(super) const SERVER: &str = "kube-apiserver";
-/// Namespace of the service `default/kubernetes`, which belongs to the API server.
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 

@@ -47,7 +47,6 @@ pub(super) fn finish_if_terminating(txn: &mut Txn<'_>, namespace: &str) {
     }
 }
 
-/// Removes the `kubernetes` finalizer of an empty namespace.
 fn remove_finalizer_if_empty(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
     let content = api

@@ -10,7 +10,6 @@ use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-/// A discovery document, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DiscoveryDocument {
     /// `/api`: the versions of the core group.
@@ -23,7 +22,6 @@ pub(crate) enum DiscoveryDocument {
     Resources(&'static str, &'static str),
 }
 
-/// A discovery document and the media type of the response.
 pub(crate) struct DiscoveryResponse {
     pub(crate) media: &'static str,
     pub(crate) document: Value,

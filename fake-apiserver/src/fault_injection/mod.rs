@@ -17,7 +17,6 @@ use rand::{RngExt, SeedableRng};
 use refusal::refusal;
 use std::time::Duration;
 
-/// Maximum number of installed rules.
 const RULES_MAX: usize = 1024;
 
 /// A fault rule in use, with its counters.

@@ -33,7 +33,6 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// `Audit-Id` header.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// The `Status.message` of the 500 response if the handler of a request panicked, as in kube-apiserver.
@@ -226,7 +225,6 @@ impl Exchange<'_> {
         }
     }
 
-    /// Reads the body of a resource request, executes the request and renders the response.
     async fn handle_resource(mut self, request: Request<Incoming>, verb: Verb, target: Target) -> Outcome {
         let (head, store) = (self.head, &self.endpoint.service.store);
         let agent = user_agent(&request, verb);

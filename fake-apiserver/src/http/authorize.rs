@@ -39,7 +39,6 @@ pub(super) fn authenticate(
     }
 }
 
-/// The user on whose behalf a request is sent: the impersonated user, or without impersonation the authenticated user.
 pub(super) fn effective_user(
     endpoint: &ConnectionContext,
     request: &Request<Incoming>,
@@ -48,7 +47,6 @@ pub(super) fn effective_user(
     impersonate::resolve(&endpoint.service.store, request.headers(), authenticated)
 }
 
-/// The authorization attributes of a request, as owned strings.
 pub(super) struct OwnedAttributes {
     verb: &'static str,
     resource: Option<ResourcePath>,

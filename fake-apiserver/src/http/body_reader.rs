@@ -36,7 +36,6 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// The verb and target of the request whose body is decoded.
 #[derive(Clone, Copy)]
 pub(super) struct BodyContext<'a> {
     pub(super) verb: Verb,
@@ -50,7 +49,6 @@ type Reader = fn(BodyContext<'_>, &Bytes) -> Result<Payload, Status>;
 const UNTYPED: &str = "application/json, application/yaml";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// Media types and decoders of patches.
 const PATCHES: [(&str, Reader); 4] = [
     ("application/json-patch+json", |_, body| {
         Ok(patch(Patch::Json, body))

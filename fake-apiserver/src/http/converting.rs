@@ -8,7 +8,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Watch events that wait for the conversion of their objects.
 pub(super) struct ConvertingEvents {
     events: Vec<QueuedEvent>,
     /// How many of the waiting events the server's activity counter counts as undelivered.

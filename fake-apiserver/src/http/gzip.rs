@@ -19,7 +19,6 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Memory that an encoder uses, in bytes, measured before its first output.
 pub(super) const ENCODER_BYTES: usize = 256 * 1024;
 
-/// Whether the `Accept-Encoding` header permits gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let all = headers.get_all(ACCEPT_ENCODING).iter();
     let mut codings = all

@@ -16,7 +16,6 @@ use hyper::body::Incoming;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// All properties of a request except its body.
 pub(super) struct RequestHead {
     pub(super) user: Arc<User>,
     pub(super) verb: Verb,

@@ -41,7 +41,6 @@ const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// How a listener authenticates clients and whether it uses TLS.
 pub(crate) struct ListenerConfig {
-    /// TLS; `None` for plain HTTP.
     tls: Option<Tls>,
     /// The user of requests without a token. `None`: the anonymous user.
     default_user: Option<Arc<User>>,

@@ -66,7 +66,6 @@ pub(crate) struct Metrics {
     watches: Family<Labels, Gauge>,
 }
 
-/// Counts a request or watch in a gauge until the guard is dropped.
 pub(crate) struct GaugeGuard(Gauge);
 
 impl Drop for GaugeGuard {
@@ -76,7 +75,6 @@ impl Drop for GaugeGuard {
 }
 
 impl Metrics {
-    /// The metrics of a server that starts at `started`.
     pub(crate) fn new(started: Timestamp) -> Self {
         let start = Gauge::<f64, AtomicU64>::default();
         start.set(started.as_duration().as_secs_f64());
@@ -120,7 +118,6 @@ impl Metrics {
         self.durations.clear();
     }
 
-    /// Counts a request as in flight until the guard is dropped.
     pub(crate) fn count_in_flight(&self, reads: bool) -> GaugeGuard {
         let request_kind = if reads {
             RequestKind::readOnly
@@ -132,7 +129,6 @@ impl Metrics {
         GaugeGuard(gauge)
     }
 
-    /// Counts a watch as open until the guard is dropped.
     pub(crate) fn begin_watch(&self, labels: Labels) -> GaugeGuard {
         let gauge = self.watches.get_or_create_owned(&labels);
         gauge.inc();

@@ -29,7 +29,6 @@ const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes
 /// The response form that the client prefers among the served forms, such as JSON or a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Accept {
-    /// The whole object or list, as JSON.
     #[default]
     Json,
     /// A table, in `v1` or `v1beta1` of meta.k8s.io.
@@ -38,9 +37,7 @@ pub(super) enum Accept {
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
-    /// The whole object or list, as YAML.
     Yaml,
-    /// The whole object or list, as protobuf.
     Protobuf,
     /// Only the metadata of the object or of the list items, as protobuf.
     ProtobufMetadata(&'static str),
@@ -63,7 +60,6 @@ pub(super) enum Document {
     Connection,
 }
 
-/// The response forms in which the server can respond to a request.
 #[derive(Clone, Copy)]
 pub(super) struct AvailableForms<'a> {
     /// The document that the response contains, if it is not an API object.
@@ -151,7 +147,6 @@ pub(super) struct ResponseForm {
 }
 
 impl ResponseForm {
-    /// Validates the `includeObject` parameter.
     pub(super) fn validate_include_object(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
         let included = self.include_object.as_str();

@@ -24,7 +24,6 @@ type Encode = fn(&Value) -> Vec<u8>;
 
 /// Cache lifetime, in hours, of a document that is requested by its hash: one year.
 const LIFETIME_HOURS: i64 = 365 * 24;
-/// The date format of HTTP headers.
 const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 const JSON: &str = "application/json";
@@ -123,7 +122,6 @@ fn document_response(
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type that the client prefers for an OpenAPI document.
 fn negotiate_media_type(headers: &HeaderMap, protobuf: &[&'static str]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {

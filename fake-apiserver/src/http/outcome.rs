@@ -36,7 +36,6 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a request that the store executed.
     pub(super) fn from_store(
         head: &RequestHead,
         answer: Result<Rendered, Status>,

@@ -18,7 +18,6 @@ pub(super) struct UnreadBytes {
     most: usize,
 }
 
-/// Counts the bytes of one unread response until the guard is dropped.
 pub(super) struct UnreadGuard(UnreadBytes, usize);
 
 impl UnreadBytes {

@@ -40,7 +40,6 @@ impl Pieces {
         }
     }
 
-    /// Number of bytes of the list that are not sent yet.
     pub(super) fn unsent_bytes(&self) -> usize {
         self.left
     }
@@ -74,7 +73,6 @@ impl Pieces {
         Some(piece.freeze())
     }
 
-    /// The whole list in one buffer.
     pub(super) fn into_whole_list(mut self) -> Bytes {
         let mut out = BytesMut::with_capacity(self.left);
         while let Some(piece) = self.next() {

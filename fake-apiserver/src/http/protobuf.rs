@@ -59,7 +59,6 @@ pub(super) fn encode_list(
     encoded.map_err(|why| unencodable(&Value::Null, &why))
 }
 
-/// Encodes a list with the metadata of objects.
 pub(super) fn metadata_list(
     listing: &Listing,
     version: &str,

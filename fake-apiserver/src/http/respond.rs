@@ -52,13 +52,11 @@ impl CompleteResponse {
         self
     }
 
-    /// Adds `Warning` headers to the response.
     pub(super) fn with_warnings(mut self, warnings: &[String]) -> Self {
         self.headers.extend(warnings::headers(warnings));
         self
     }
 
-    /// Compresses the response if the client accepts gzip and the body is large enough.
     pub(super) fn gzip_if_accepted(mut self, accepts_gzip: bool, bytes_min: usize) -> Self {
         let length = self
             .list
@@ -100,7 +98,6 @@ impl CompleteResponse {
     }
 }
 
-/// Renders the result of a request in the accepted response form.
 pub(super) fn render_answer(
     kind: &Kind,
     answer: Answer,
@@ -180,7 +177,6 @@ pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -
     }
 }
 
-/// The `Content-Type` of a response form.
 fn content_type(accept: Accept) -> HeaderValue {
     match accept {
         Accept::Yaml => YAML,
@@ -216,7 +212,6 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> CompleteResponse {
     complete(code, TEXT, text.into())
 }
 
-/// Renders a text with the given media type.
 pub(super) fn text_with_media_type(code: u16, media: &str, text: impl Into<Bytes>) -> CompleteResponse {
     let media = HeaderValue::from_str(media).expect("a media type is a valid header value");
     complete(code, media, text.into())

@@ -221,7 +221,6 @@ impl Route {
         }
     }
 
-    /// The response forms in which the server can respond to the request.
     pub(super) fn available_forms(&self) -> AvailableForms<'_> {
         AvailableForms {
             document: match self {
@@ -388,7 +387,6 @@ fn parse_target(
     Some(Ok(target))
 }
 
-/// Inserts the default namespace into a path without namespace.
 fn with_default_namespace<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     ["namespaces", "any"]
         .into_iter()

@@ -34,7 +34,6 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Range, in minutes, of the random default timeout of a watch. Random, so that clients do not all reconnect at once.
 const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 
-/// The response body of one watch.
 pub(super) struct WatchBody {
     store: Arc<Store>,
     kind: Kind,
@@ -51,7 +50,6 @@ pub(super) struct WatchBody {
     _flight: GaugeGuard,
     /// The time until which a fault rule holds the watch (`HoldWatch`).
     held: Option<Pin<Box<Sleep>>>,
-    /// Events whose objects are being converted by a webhook.
     converting: Option<ConvertingEvents>,
 }
 
@@ -73,7 +71,6 @@ fn next_bookmark(deadline: Instant) -> Instant {
 }
 
 impl WatchBody {
-    /// Creates the event stream of an accepted watch.
     pub(super) fn new(
         store: Arc<Store>,
         kind: &Kind,

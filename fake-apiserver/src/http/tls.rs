@@ -29,7 +29,6 @@ const NAMES: [&str; 7] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
-/// Tolerated clock skew between two hosts.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 /// Lifetime of generated certificates: longer than any server runs.
 const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -145,7 +144,6 @@ impl Tls {
         self.acceptor.clone()
     }
 
-    /// Whether a client's certificate chain is valid.
     pub(crate) fn trusts(&self, chain: &[CertificateDer<'_>]) -> bool {
         let Some((clients, (first, rest))) = self.clients.as_ref().zip(chain.split_first()) else {
             return false;

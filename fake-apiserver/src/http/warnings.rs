@@ -6,7 +6,6 @@ use std::collections::HashSet;
 /// Maximum total length of the warnings in a response, in characters. Beyond this total, each warning is truncated.
 const WARNINGS_MAX: usize = 4 * 1024;
 const WARNING_MAX: usize = 256;
-/// Formats warnings as `Warning` headers.
 pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let quoted = |text: &String| {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

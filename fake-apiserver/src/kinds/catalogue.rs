@@ -71,7 +71,6 @@ impl Api {
             .filter(|kind| kind.life.contains(self.profile))
     }
 
-    /// The served resource whose objects have this apiVersion and kind.
     pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let found = self.catalogue.find_kind(api_version, kind)?;
         self.current_definition(found).is_some().then_some(found)
@@ -83,7 +82,6 @@ impl Api {
         served.is_some()
     }
 
-    /// The served versions of a resource.
     pub(crate) fn served_versions(&self, kind: &Kind) -> Vec<Kind> {
         let table_index = kind.table_index();
         let is_same = |other: &&Kind| other.plural == kind.plural && other.table_index() == table_index;
@@ -165,7 +163,6 @@ impl Catalogue {
         changed
     }
 
-    /// A copy of the catalogue without the custom resource that has this API group and plural name.
     pub(crate) fn without_custom_resource(&self, group: &str, plural: &str) -> Self {
         let mut changed = self.clone();
         let Some(first) = self.versions_of(group, plural).first() else {
@@ -197,7 +194,6 @@ impl Catalogue {
         built_in.chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
-    /// A resource by group, version and plural name.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Kind> {
         self.first(group, plural, |kind| kind.version == version)
     }
@@ -217,7 +213,6 @@ impl Catalogue {
         self.kinds().find(|kind| kind.plural == plural)
     }
 
-    /// A resource by the apiVersion and kind of its objects.
     pub(crate) fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let is_it = |found: &&Kind| found.kind == kind && found.has_version(api_version);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -226,7 +221,6 @@ impl Catalogue {
         all.find(is_it)
     }
 
-    /// The definition that the release serves for the group, version and plural name of `kind`.
     pub(crate) fn served_definition<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
         if kind.life.contains(profile) {
             return Some(kind);
@@ -247,7 +241,6 @@ impl Catalogue {
         built_in.or_else(|| defined.into_iter().find(|kind| kind.is_storage_version()))
     }
 
-    /// The first resource with this group and plural name for which `holds` returns true.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
         let mut built_in = self.built_in.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));

@@ -76,7 +76,6 @@ pub static NAME_AND_CREATION: &[Column] = &[
     },
 ];
 
-/// The columns of `Scale`, the type of the `scale` subresource.
 pub(crate) static SCALE: &[Column] = &[
     NAME,
     integer("Desired", Number("/spec/replicas")),

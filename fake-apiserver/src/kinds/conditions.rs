@@ -6,7 +6,6 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The valid values of a condition's `status`.
 pub(super) const STATES: [&str; 3] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;

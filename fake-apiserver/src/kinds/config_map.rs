@@ -58,7 +58,6 @@ pub(super) fn config_key(list: &str, key: &str, errors: &mut ErrorList) {
     errors.invalid_all(&format!("{list}[{key}]"), key, names::config_key(key));
 }
 
-/// The number of bytes that a base64 text decodes to.
 pub(super) fn base64_decoded_len(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }

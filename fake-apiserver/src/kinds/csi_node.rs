@@ -25,7 +25,6 @@ pub(super) static CSI_NODE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The maximum length of a driver's node ID.
 const NODE_ID_BYTES_MAX: usize = 256;
 
 fn node_validate(object: &Value, errors: &mut ErrorList) {

@@ -103,13 +103,11 @@ impl Writer {
         self.lines.push(format!("{indent}{label}{text}"));
     }
 
-    /// Sets the field name that precedes the next value.
     fn set_label(&mut self, name: &str) {
         let space = if self.is_compact { "" } else { " " };
         self.label = format!("{name}:{space}");
     }
 
-    /// Writes the elements of a JSON list or object between brackets, separated by commas.
     fn write_list<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
         let [open, close] = brackets;
         if parts.is_empty() {

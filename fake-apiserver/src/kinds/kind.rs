@@ -92,7 +92,6 @@ impl Kind {
         }
     }
 
-    /// Whether `self` is the storage version of the resource.
     pub(crate) fn is_storage_version(&self) -> bool {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.view.is_none(),
@@ -100,7 +99,6 @@ impl Kind {
         }
     }
 
-    /// What defines the structure of the objects: a Go type or a CRD schema.
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => Shape::Typed(
@@ -125,7 +123,6 @@ impl Kind {
             .map_or_else(|| json!({"metadata": {}}), |of| of.empty_object().clone())
     }
 
-    /// The columns that `kubectl get` shows for the resource.
     pub(crate) fn columns(&self) -> Columns<'_> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => {
@@ -135,7 +132,6 @@ impl Kind {
         }
     }
 
-    /// The deprecation warning, if the resource is deprecated in this release.
     pub(crate) fn deprecation_warning(&self, profile: Profile) -> Option<String> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => {

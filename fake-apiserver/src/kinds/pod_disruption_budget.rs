@@ -48,7 +48,6 @@ fn budget_validate(object: &Value, errors: &mut ErrorList) {
     selectors::labels(&spec["selector"], "spec.selector", errors);
 }
 
-/// The `kubectl get` cell for an int-or-percent value, such as `minAvailable`.
 fn int_or_percent_cell(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),

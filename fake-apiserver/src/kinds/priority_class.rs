@@ -7,10 +7,8 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-/// The maximum value of a PriorityClass that is not a system class.
 const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 
-/// The name prefix reserved for system classes.
 const SYSTEM: &str = "system-";
 
 pub(super) static PRIORITY_CLASS: ResourceDefinition = ResourceDefinition {
@@ -65,13 +63,11 @@ fn priority_validate(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The system classes with their values.
 const SYSTEM_CLASSES: [(&str, i64); 2] = [
     ("system-cluster-critical", 2_000_000_000),
     ("system-node-critical", 2_000_001_000),
 ];
 
-/// The PriorityClasses that exist in every cluster.
 pub(crate) fn system_classes() -> impl Iterator<Item = Value> {
     SYSTEM_CLASSES.iter().map(|(name, value)| {
         json!({

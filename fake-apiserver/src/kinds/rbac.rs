@@ -11,7 +11,6 @@ use crate::machinery::names::{self, Messages};
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-/// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Properties common to Role, ClusterRole, RoleBinding and ClusterRoleBinding.

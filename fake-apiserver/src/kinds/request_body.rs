@@ -56,7 +56,6 @@ static TOKEN_REQUEST_DEFINITION: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Scale contains the number of replicas of a workload.
 static SCALE_DEFINITION: ResourceDefinition = ResourceDefinition {
     group: "autoscaling",
     kind: "Scale",

@@ -301,7 +301,6 @@ impl ResourceDefinition {
         versions::group_version(self.group, self.version)
     }
 
-    /// Whether an object with this apiVersion belongs to the group and version of this definition.
     pub(crate) fn has_version(&self, api_version: &str) -> bool {
         match api_version.split_once('/') {
             Some((group, version)) => group == self.group && version == self.version,
@@ -378,7 +377,6 @@ impl ResourceDefinition {
         }
     }
 
-    /// The deprecation warning, if the resource is deprecated in this release.
     pub(super) fn deprecation_warning(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();

@@ -61,7 +61,6 @@ fn is_standard(name: &str) -> bool {
     name == "storage" || is_counted_by_quotas(name)
 }
 
-/// Whether quotas track the usage of a resource.
 pub(super) fn is_counted_by_quotas(name: &str) -> bool {
     let is_huge = is_huge_pages(name) || name.starts_with("requests.hugepages-");
     is_huge || OF_PODS.contains(&name) || COUNTS.contains(&name) || OF_STORAGE.contains(&name)

@@ -11,7 +11,6 @@ pub(crate) const USUAL_SECONDS: i64 = 3600;
 /// The valid lifetimes of a token, in seconds.
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
-/// Adds an error if the token lifetime `seconds` is invalid.
 pub(crate) fn validate_lifetime(field: &str, seconds: i64, errors: &mut ErrorList) {
     if seconds < *SECONDS.start() {
         errors.invalid(field, seconds, "may not specify a duration less than 10 minutes");

@@ -220,7 +220,6 @@ impl<'de> Visitor<'de> for Position<'_> {
     }
 }
 
-/// The beginning of an invalid body, as quoted in error messages.
 pub(crate) fn body_excerpt(body: &[u8]) -> String {
     if body.is_empty() {
         return "<empty>".to_owned();

@@ -106,7 +106,6 @@ pub(crate) fn parse_int_error(function: &str, text: &str, error: &ParseIntError)
     format!("strconv.{function}: parsing {text:?}: {why}")
 }
 
-/// Go's `encoding/base64` error for invalid input.
 pub(crate) fn base64_error(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
@@ -117,7 +116,6 @@ pub(crate) fn base64_error(text: &str, error: &DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// Go's `encoding/json` error for a value of the wrong type.
 pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
     format!("json: cannot unmarshal {found} into Go {into}")
 }

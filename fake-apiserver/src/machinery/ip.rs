@@ -58,7 +58,6 @@ pub(crate) fn bit_count(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The network address of a prefix: all bits after the prefix are zero.
 pub(crate) fn network_address(address: IpAddr, prefix: u8) -> IpAddr {
     let host = u32::from(bit_count(address) - prefix);
     match address {

@@ -23,7 +23,6 @@ pub struct Quantity {
     verbatim: Option<Box<str>>,
 }
 
-/// The notation of a quantity, for parsing and formatting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notation {
     DecimalExponent,
@@ -48,7 +47,6 @@ pub enum QuantityError {
     TooLong,
 }
 
-/// Decimal suffixes by exponent.
 const DECIMAL: [(&str, i32); 10] = [
     ("n", -9),
     ("u", -6),
@@ -147,7 +145,6 @@ impl Quantity {
         }
     }
 
-    /// The value with the opposite sign.
     pub(crate) fn negated(&self) -> Self {
         Self {
             mantissa: -self.mantissa,

@@ -236,7 +236,6 @@ impl Status {
         )
     }
 
-    /// The 406 for a request whose `Accept` header contains no available media type.
     pub(crate) fn no_accepted_media_type(available: &str) -> Self {
         let text = format!("only the following media types are accepted: {available}");
         Self::failure(406, "NotAcceptable", text)
@@ -350,7 +349,6 @@ impl Status {
         }
     }
 
-    /// The response to a request for a revision that does not exist yet.
     pub(crate) fn revision_too_large(requested: u64, current: u64, retry_after_seconds: u32) -> Self {
         let cause = Cause {
             reason: "ResourceVersionTooLarge",

@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Number of unchanged context lines around a change.
 const CONTEXT: usize = 3;
 
 /// In a text of at least this many lines, a line that makes up more than 1 % of the text cannot start a block (difflib's `autojunk`).
@@ -56,7 +55,6 @@ pub(crate) fn unified_diff(old: &[String], new: &[String]) -> String {
     out
 }
 
-/// A line range in the format of a hunk header.
 fn hunk_range(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -111,7 +109,6 @@ fn context_before_change(part: &Part) -> Part {
     }
 }
 
-/// Splits both texts into unchanged and changed parts, in order.
 fn changed_and_unchanged_parts(old: &[String], new: &[String]) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut i, mut j) = (0, 0);

@@ -29,7 +29,6 @@ pub(crate) struct Certificate {
     pub(crate) key: Vec<u8>,
 }
 
-/// Reads subject and key of a DER certificate.
 pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
     yasna::parse_der(der, |reader| {
         reader.read_sequence(|certificate| {
@@ -93,13 +92,11 @@ pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
     })
 }
 
-/// Skips the remaining elements of a sequence.
 pub(crate) fn skip_rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
     while reader.read_optional(|part| part.read_der())?.is_some() {}
     Ok(())
 }
 
-/// Reads the attributes of a distinguished name, in order.
 pub(crate) fn read_distinguished_name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     reader.read_sequence_of(|set| {

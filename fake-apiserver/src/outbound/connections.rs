@@ -12,7 +12,6 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Maximum number of idle connections per webhook destination.
 const IDLE_MAX: usize = 8;
@@ -31,7 +30,6 @@ pub(super) enum Unanswered {
 }
 
 impl Connections {
-    /// Takes an idle connection to a destination from the pool, if there is one.
     pub(super) fn take(&self, to: &Destination) -> Option<Sender> {
         let mut idle = self.0.lock();
         let senders = idle.get_mut(to)?;

@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 const UNKNOWN: &str = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
 
-/// TLS client configuration that trusts the certificates of a bundle.
 pub(super) fn config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
     let trust = Trust::of(bundle, provider.clone())?;

@@ -30,7 +30,6 @@ impl Encoded {
     }
 }
 
-/// Encodes an object as the message of its `apiVersion` and `kind`.
 pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     let text = |member: &str| object[member].as_str().unwrap_or_default();
     // Some discovery documents contain no `apiVersion`.

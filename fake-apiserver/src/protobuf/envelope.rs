@@ -6,7 +6,6 @@ use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_var
 use super::{CodecError, scalars};
 use bytes::{BufMut, BytesMut};
 
-/// The magic bytes at the start of every protobuf body.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
 /// The decoded envelope `runtime.Unknown`.

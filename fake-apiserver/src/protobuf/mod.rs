@@ -25,7 +25,6 @@ use serde_json::Value;
 
 pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 
-/// Why bytes cannot be decoded, or an object cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct CodecError(String);

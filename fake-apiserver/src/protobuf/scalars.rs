@@ -226,7 +226,6 @@ fn put_int_or_string(kind: u64, int: u64, string: &str, out: &mut Vec<u8>) {
     put_bytes(out, 3, string.as_bytes());
 }
 
-/// The error for a value of the wrong JSON type.
 pub(super) fn mismatch(wanted: &str, value: &Value) -> CodecError {
     let found = match value {
         Value::Null => "null",

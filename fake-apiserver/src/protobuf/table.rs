@@ -6,7 +6,6 @@ use crate::types::{Block, Line, TYPES};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The messages of all API types.
 pub(crate) static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::of(&TYPES).expect("types.txt is well-formed"));
 

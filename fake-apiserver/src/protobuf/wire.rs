@@ -12,14 +12,12 @@ const GROUP: u8 = 3;
 const GROUP_END: u8 = 4;
 const FIXED32: u8 = 5;
 
-/// Field number and wire type of a field.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
     pub(super) number: u32,
     pub(super) wire: u8,
 }
 
-/// Reads the fields of a message.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     message: &'static str,
@@ -85,7 +83,6 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    /// Skips the value of an unknown field.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), CodecError> {
         let mut groups = 0_u32;
         let mut wire = tag.wire;

@@ -20,7 +20,6 @@ const WRONG_MAX: usize = 100;
 /// Members of every top-level object that are not listed in its type.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
-/// Maximum number of recorded empty lists and maps.
 const EMPTIES_MAX: usize = 100;
 
 /// The results of decoding in addition to the object.
@@ -28,7 +27,6 @@ const EMPTIES_MAX: usize = 100;
 pub(crate) struct Conformed {
     /// The paths of unknown fields, which were dropped.
     pub(crate) unknown: Vec<String>,
-    /// Lists and maps that the client sent empty.
     pub(crate) empties: Vec<Empty>,
 }
 
@@ -50,7 +48,6 @@ impl Found {
         false
     }
 
-    /// Records the path of an empty list or map.
     fn note_empty(&mut self, at: &FieldPath<'_>, value: &Value) {
         let empties = &mut self.conformed.empties;
         if empties.len() < EMPTIES_MAX {
@@ -128,7 +125,6 @@ fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, Form
 }
 
 impl Type {
-    /// An object of this type without any field set.
     pub(crate) fn empty_object(&self) -> &Value {
         self.nothing.get_or_init(|| empty(self))
     }

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 /// A list or map that the client sent empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Empty {
-    /// The path of the list or map as a JSON pointer.
     pub(super) pointer: String,
     pub(super) is_list: bool,
 }

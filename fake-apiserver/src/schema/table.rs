@@ -41,17 +41,14 @@ impl TypeId {
 }
 
 impl Type {
-    /// The type `ObjectMeta`.
     pub(crate) fn object_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ObjectMeta").expect("types.txt contains ObjectMeta")
     }
 
-    /// The type `ListMeta`.
     pub(crate) fn list_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ListMeta").expect("types.txt contains ListMeta")
     }
 
-    /// The type of objects with this `apiVersion` and `kind`.
     pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }

@@ -41,7 +41,6 @@ pub(crate) enum ValueType {
     /// Any JSON value (`runtime.RawExtension`, `JSON`).
     Raw,
     Bool,
-    /// A floating-point number (float64).
     Double,
     Int32,
     Int64,
@@ -93,11 +92,9 @@ pub(crate) struct Strategy {
 pub(crate) enum Ownership {
     /// Structs and maps are divided by member; lists and scalars are single fields.
     Natural,
-    /// The value is a single field with one owner.
     Atomic,
     /// The struct is divided by member, although its type is atomic.
     Granular,
-    /// The list is a set of scalars, each of which is a field.
     Set,
     /// The list is associative; items are identified by these keys.
     Keyed(Vec<&'static str>),

@@ -17,7 +17,6 @@ use rand::rngs::StdRng;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Creates the initial objects of a cluster.
 pub(crate) type CreateObjects = fn(&mut Txn<'_>);
 
 /// Maximum number of cached initial states: enough for one per release, with and without default roles.

@@ -13,7 +13,6 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Creates a clock that gets the time from `read`.
     pub(crate) fn new(read: fn() -> Timestamp) -> Self {
         let second = Mutex::default();
         Self { read, second }

@@ -43,7 +43,6 @@ impl Compaction {
         revision
     }
 
-    /// Whether a list can no longer continue from a revision.
     pub(super) fn is_compacted(&self, revision: u64) -> bool {
         revision < self.oldest
     }

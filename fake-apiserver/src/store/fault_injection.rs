@@ -76,7 +76,6 @@ impl Store {
         effect
     }
 
-    /// Applies the fault rules to a new watch.
     pub(super) fn apply_faults_to_new_watch(&self, state: &mut State, watcher: &Watcher) {
         if state.fault_rules.is_empty() {
             return;

@@ -10,7 +10,6 @@ use crate::plugin::Controller;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Work for a controller.
 pub(crate) enum ControllerWork {
     /// A namespace was created: add its default objects.
     NamespaceCreated(String),

@@ -13,7 +13,6 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-/// One change of one object.
 #[derive(Debug)]
 pub(crate) struct LoggedChange {
     pub(crate) key: Arc<str>,
@@ -269,7 +268,6 @@ impl History {
     }
 }
 
-/// A copy of an object with another resourceVersion.
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = object.value().clone();
     metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));

@@ -86,7 +86,6 @@ pub(crate) struct Store {
     clock: Clock,
     /// Notified at each commit, for requests that wait for a revision.
     committed: Notify,
-    /// Whether any fault rule is installed.
     has_fault_rules: AtomicBool,
     /// The served resources and release. Written only while `state` is locked.
     api: RwLock<Api>,
@@ -286,7 +285,6 @@ impl Store {
         });
     }
 
-    /// Removes a watch that was never reported to the observer.
     pub(crate) fn remove_unreported_watch(&self, watcher: &Arc<Watcher>) {
         let mut state = self.state.lock();
         state.tables[watcher.kind.table_index()].watchers.remove(watcher);

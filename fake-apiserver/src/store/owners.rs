@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Finalizer that delays the deletion of an owner until its dependents are deleted.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 

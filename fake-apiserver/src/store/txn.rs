@@ -148,7 +148,6 @@ impl Txn<'_> {
         }
     }
 
-    /// The objects of a resource at an earlier revision.
     pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Compacted> {
         let table_index = kind.table_index();
         let mut objects = self.state.tables[table_index].objects.clone();
@@ -320,7 +319,6 @@ impl Txn<'_> {
         self.work_queue.push_back(work);
     }
 
-    /// The next work item of the controllers.
     pub(crate) fn next_work(&mut self) -> Option<ControllerWork> {
         self.work_queue.pop_front()
     }
@@ -376,7 +374,6 @@ impl Txn<'_> {
             .collect()
     }
 
-    /// Whether a resource has any object in a namespace.
     pub(crate) fn has_content(&self, kind: &Kind, namespace: &str) -> bool {
         let mut objects = namespace_range(&self.state.tables[kind.table_index()].objects, Some(namespace));
         objects.next().is_some()
@@ -412,7 +409,6 @@ impl Txn<'_> {
         self.state.owners.has_work()
     }
 
-    /// The objects that have an owner reference with this uid.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
         let api = self.api();
         let dependents = self.state.owners.dependents_of(uid).into_iter();

@@ -98,7 +98,6 @@ pub(crate) enum Batch {
     Pending,
     /// A fault rule pauses delivery until this time. The waker of the reader is stored.
     Held(Instant),
-    /// The watch was closed.
     Closed(WatchEnd),
 }
 

@@ -47,7 +47,6 @@ pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Statu
     bind_to_node(txn, call, &target, &binding)
 }
 
-/// Binds the pod `target` to the node of the Binding.
 fn bind_to_node(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
     validate(binding)?;
     WriteAdmission::create(&call.target).validate(txn, binding)?;

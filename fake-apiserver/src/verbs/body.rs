@@ -8,7 +8,6 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// The error for a missing request body.
 pub(super) fn no_body() -> Status {
     Status::bad_request("the request has no body; send the object as JSON")
 }
@@ -36,7 +35,6 @@ pub(super) fn set_namespace(kind: &Kind, namespace: Option<&str>, object: &mut V
     Ok(())
 }
 
-/// Checks that the name in the object equals the name in the URL.
 pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
     let (name, requested) = (metadata::text(object, "name"), target.name());
     if name == requested {

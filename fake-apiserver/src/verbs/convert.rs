@@ -157,7 +157,6 @@ pub(crate) fn from_webhook(
     Ok(object)
 }
 
-/// Whether an object has the version of `kind`.
 pub(crate) fn is_in_version(kind: &Kind, object: &Value) -> bool {
     object["apiVersion"]
         .as_str()

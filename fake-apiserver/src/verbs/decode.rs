@@ -19,7 +19,6 @@ pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, DecodeE
     decode_with_nulls(kind, document, NullHandling::Dropped)
 }
 
-/// Decodes the configuration of a server-side apply.
 pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
     decode_with_nulls(kind, document, NullHandling::Retained)
 }

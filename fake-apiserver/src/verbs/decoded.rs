@@ -19,7 +19,6 @@ pub(crate) struct Decoded {
     pub(crate) empties: Vec<Empty>,
 }
 
-/// Why a document could not be decoded as an object of its kind.
 pub(crate) enum DecodeError {
     /// The document has the expected kind in another version.
     Version(Status),
@@ -37,7 +36,6 @@ pub(crate) enum DecodeError {
     EmbeddedObject(Box<EmbeddedObjectError>),
 }
 
-/// Formats strict-decoding errors for a list of fields.
 pub(crate) fn strict_errors_for(fields: &[String], what: &str) -> impl Iterator<Item = String> {
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }

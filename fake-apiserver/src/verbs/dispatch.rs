@@ -9,7 +9,6 @@ use crate::machinery::status::Status;
 use crate::request::Verb;
 use crate::store::Txn;
 
-/// Executes a request within a transaction.
 pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     // The served release or the CRD may have changed since the path was parsed.
     let api = txn.api();

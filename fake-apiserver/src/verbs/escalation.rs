@@ -131,7 +131,6 @@ impl Grantor<'_, '_> {
         self.txn.authorize(self.user, Attributes { verb, target }).allowed
     }
 
-    /// Rejects rules that exceed the user's own permissions in the namespace.
     fn check_granted(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
         let count = wanted
             .iter()

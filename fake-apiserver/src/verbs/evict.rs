@@ -56,7 +56,6 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     Ok(Answer::Status(Status::created()))
 }
 
-/// Adds the condition DisruptionTarget to the pod.
 fn add_disruption_condition(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
     let mut changed = pod.value().clone();
     let condition = json!({

@@ -97,7 +97,6 @@ impl ListPlan {
             .collect()
     }
 
-    /// Reads the requested page from the snapshot.
     pub(crate) fn into_page(self) -> Listing {
         let Self {
             kind,
@@ -191,7 +190,6 @@ pub(super) fn parse_revision(text: &str) -> Result<Option<u64>, String> {
     })
 }
 
-/// The error for an invalid resourceVersion.
 pub(super) fn invalid_revision(why: &str) -> Status {
     Status::bad_request(format!("invalid resource version: {why}"))
 }

@@ -19,7 +19,6 @@ const VALIDATIONS: [(&str, FieldValidation); 4] = [
     ("Warn", FieldValidation::Warn),
 ];
 
-/// The options of a create, update or patch.
 pub(super) struct WriteOptions {
     pub(super) dry_run: bool,
     pub(super) validation: FieldValidation,
@@ -88,7 +87,6 @@ pub(super) fn validate_dry_run(values: &[&str], errors: &mut ErrorList) {
     }
 }
 
-/// Validates the name of a field manager.
 fn validate_field_manager(name: &str, errors: &mut ErrorList) {
     if name.len() > NAME_MAX {
         errors.too_long("fieldManager", NAME_MAX);

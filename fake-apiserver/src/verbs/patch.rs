@@ -22,9 +22,7 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Maximum number of operations in one JSON patch.
 const OPERATIONS_MAX: usize = 10_000;
-/// JSON pointer to the managed fields.
 const MANAGERS: &str = "/metadata/managedFields";
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {

@@ -116,7 +116,6 @@ pub(crate) fn can_be_removed(kind: &Kind, object: &Value) -> bool {
             == 0
 }
 
-/// Deletes an object for the garbage collector.
 pub(crate) fn remove_garbage(
     txn: &mut Txn<'_>,
     target: &Target,

@@ -17,7 +17,6 @@ use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use serde_json::{Value, json};
 
-/// Field path of the resource in an access review.
 const RESOURCE: &str = "spec.resourceAttributes";
 
 /// Evaluates a review and responds with its status.
@@ -91,7 +90,6 @@ fn review_token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     })
 }
 
-/// The user in the spec of a SubjectAccessReview or LocalSubjectAccessReview.
 fn reviewed_user(spec: &Value) -> User {
     let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();

@@ -74,7 +74,6 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     answer_written(kind, written)
 }
 
-/// Runs admission on a changed Scale.
 fn admit_scale(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
     if txn.admission.is_none() {
         return Ok(scale);
@@ -185,7 +184,6 @@ fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     }
 }
 
-/// Sets the number of replicas of a workload.
 fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
     let own = ["spec", "replicas"].map(str::to_owned);
     let scale = kind.defined().and_then(|defined| defined.scale.as_ref());

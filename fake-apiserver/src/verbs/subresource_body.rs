@@ -31,7 +31,6 @@ pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str
     Ok(object)
 }
 
-/// Decodes a document as an object of a kind.
 pub(super) fn decode_as(
     txn: &mut Txn<'_>,
     of: &Kind,

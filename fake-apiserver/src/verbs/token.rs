@@ -70,7 +70,6 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     Ok(Answer::object(201, Object::new(answer, 0)))
 }
 
-/// Checks that the name in the request equals the name of the service account in the URL.
 fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     let name = metadata::text(request, "name");
     if name.is_empty() || name == account {

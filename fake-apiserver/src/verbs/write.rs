@@ -380,7 +380,6 @@ fn validate(
     }
 }
 
-/// The context of validation hooks, read from the transaction.
 pub(super) fn strategy_context<'a>(txn: &'a Txn<'_>) -> StrategyContext<'a> {
     StrategyContext {
         now: &txn.now,

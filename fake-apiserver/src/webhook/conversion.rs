@@ -52,7 +52,6 @@ impl ObjectConverter for RequestConverter<'_> {
     }
 }
 
-/// Performs all pending conversions of the session's objects.
 pub(super) async fn convert_pending(store: &Store, session: &mut AdmissionSession) {
     for (kind, object) in std::mem::take(&mut session.to_convert) {
         if let Err(failure) = convert_objects(store, &kind, &[object]).await {

@@ -9,7 +9,6 @@ use crate::outbound::{ClientConfig, Destination, Endpoint};
 use crate::store::Store;
 
 const HTTPS: u16 = 443;
-/// Label of an EndpointSlice that contains the name of its service.
 const OF_SERVICE: &str = "kubernetes.io/service-name";
 
 /// Where the next call of a webhook is sent: address, host name and trusted CAs.

@@ -18,7 +18,6 @@ struct ConfiguredWebhooks {
     validating: Vec<WebhookAccessor>,
 }
 
-/// Parses all mutating and validating webhook configurations.
 pub(crate) fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Webhooks> {
     Arc::new(ConfiguredWebhooks {
         mutating: webhooks(&objects(MUTATING_WEBHOOK_CONFIGURATION.plural)),

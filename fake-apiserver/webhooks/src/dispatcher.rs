@@ -13,7 +13,6 @@ use uuid::Uuid;
 #[derive(Clone, Copy)]
 pub(crate) struct Dispatcher<'a>(pub(crate) WebhookContext<'a>);
 
-/// Why a webhook call returned no valid response.
 pub(crate) enum CallError {
     /// The request is rejected, whatever the `failurePolicy`.
     Rejected(Status),

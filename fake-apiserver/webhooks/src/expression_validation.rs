@@ -6,7 +6,6 @@ use fake_apiserver_cel::Expression;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The maximum number of match conditions of a webhook or policy.
 const MATCH_CONDITIONS_MAX: usize = 64;
 
 /// Validates match conditions; `known` are the variables that expressions may use.

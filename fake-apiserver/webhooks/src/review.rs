@@ -7,7 +7,6 @@ use fake_apiserver::extension::{AdmissionRequest, Kind, Requester, intern};
 use fake_apiserver::{Cause, Details, Status};
 use serde_json::{Map, Value, json};
 
-/// What a webhook's valid response means for the request.
 pub(crate) struct WebhookResponse {
     /// The JSON patch, if the response contains one; or the Status that denies the request.
     pub(crate) outcome: Result<Option<Value>, Status>,

@@ -8,7 +8,6 @@ use fake_apiserver::extension::{ErrorList, label_selector, names};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The AdmissionReview versions that the server supports.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATION_POLICIES: [&str; 2] = ["IfNeeded", "Never"];

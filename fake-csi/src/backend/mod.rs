@@ -52,7 +52,6 @@ pub struct VolumeInfo {
 /// Class parameters and access types that a pool or device must match. Topology is not included, but checked separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements<'a> {
-    /// Class parameters of the requested volume.
     pub(crate) parameters: &'a BTreeMap<String, String>,
     /// For each requested volume capability, whether its access type is block. Empty: any access type.
     pub(crate) blocks: &'a [bool],
@@ -92,7 +91,6 @@ struct Candidate<'b> {
     extent: Extent<'b>,
     /// Raw bytes that a volume can allocate; 0 if the pool was shrunk below its allocations.
     free: u64,
-    /// The reservation of the extent's device, if any.
     reservation: Option<&'b Holder>,
 }
 

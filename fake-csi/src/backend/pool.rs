@@ -88,12 +88,10 @@ impl Pool {
         (self.segment.clone(), self.parameters.clone())
     }
 
-    /// Whether the pool matches a class with these parameters.
     pub(super) fn matches_class(&self, parameters: &BTreeMap<String, String>) -> bool {
         are_compatible(&self.parameters, parameters)
     }
 
-    /// All extents of the pool on which a volume can be created.
     pub(super) fn extents(&self) -> Vec<Extent<'_>> {
         match &self.storage {
             Storage::Linear { capacity, largest } => vec![Extent {
@@ -128,7 +126,6 @@ pub(super) struct Extent<'p> {
     pub(super) capacity: u64,
     /// Maximum raw bytes of one volume on the extent.
     pub(super) largest: u64,
-    /// Whether the driver reports a maximum volume size for this extent.
     pub(super) reports_maximum: bool,
 }
 

@@ -62,12 +62,10 @@ pub enum ReserveError {
 /// Name of the reservation, and the parameters that identify the reserved volume.
 pub(super) type Holder = (String, BTreeMap<String, String>);
 
-/// Reserved devices by pool, with the holder of each.
 #[derive(Debug, Default)]
 pub(super) struct Reservations(BTreeMap<PoolKey, ByDevice<Holder>>);
 
 impl Reservations {
-    /// Reserved devices of one pool, with the holder of each.
     pub(super) fn of_pool(&self, key: &PoolKey) -> Option<&ByDevice<Holder>> {
         self.0.get(key)
     }

@@ -27,7 +27,6 @@ use context::Context;
 /// Maximum number of concurrent connections to the control; more connections wait.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Maximum size of a request head, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// Timeout for the request head; the connection is closed after this time.

@@ -16,16 +16,13 @@ use crate::{
     description::{CostSpec, PoolSpec, PoolText, ReservationSpec},
 };
 
-/// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// Timeout for a request body; after this time the response is 408.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Result of a route: HTTP status and JSON body.
 type RouteResult = Result<(StatusCode, Vec<u8>), RequestError>;
 
-/// Responds to any HTTP request to the control.
 pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let result = match check_token(context, &request) {
         Ok(()) => route(context, request).await,

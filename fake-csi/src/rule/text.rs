@@ -10,7 +10,6 @@ use crate::{
     method::{code_from_name, code_name},
 };
 
-/// Maximum delay: one hour.
 const DELAY_MAX: Duration = Duration::from_secs(3600);
 
 /// A fault rule in JSON and YAML: which CSI calls it matches, and exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume` and

@@ -370,7 +370,6 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
     }
 }
 
-/// The state of reading a YAML document line by line.
 #[derive(Default)]
 struct YamlReader {
     /// The lines of the document that belong to no list item.

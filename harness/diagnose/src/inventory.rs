@@ -19,7 +19,6 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::status::{is_forbidden, is_type_missing};
 use capacity_scheduler::store::Collection;
 
-/// Maximum number of objects per list request.
 const PAGE_SIZE: usize = 500;
 /// API paths of the resources that must be readable, except CSIStorageCapacity.
 const REQUIRED_PATHS: [&str; 9] = [

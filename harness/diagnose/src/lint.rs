@@ -52,7 +52,6 @@ impl<'a> Cluster<'a> {
         Self { snapshot, by_label }
     }
 
-    /// The nodes that the `nodeTopology` of an object matches.
     fn matching_nodes(&self, topology: &NodeTopology) -> Vec<&'a Node> {
         let NodeTopology::Matching(selector) = topology else {
             return Vec::new();

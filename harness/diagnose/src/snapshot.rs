@@ -288,14 +288,12 @@ fn remove_unused_fields(object: &mut Value) {
     }
 }
 
-/// Removes all fields of an object except these.
 fn retain(object: Option<&mut Value>, fields: &[&str]) {
     if let Some(object) = object.and_then(Value::as_object_mut) {
         object.retain(|field, _| fields.contains(&field.as_str()));
     }
 }
 
-/// Removes all conditions of an object except those with one of these types.
 fn retain_conditions(object: &mut Value, types: &[&str]) {
     if let Some(conditions) = object
         .pointer_mut("/status/conditions")
@@ -305,7 +303,6 @@ fn retain_conditions(object: &mut Value, types: &[&str]) {
     }
 }
 
-/// Removes all fields of each item of a list except these.
 fn retain_each(list: Option<&mut Value>, fields: &[&str]) {
     let items = list.and_then(Value::as_array_mut).into_iter().flatten();
     items.for_each(|item| retain(Some(item), fields));

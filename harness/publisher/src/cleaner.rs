@@ -58,7 +58,6 @@ struct Cleaner {
     dialect: Dialect,
 }
 
-/// The observed nodes, and which of them run the driver.
 #[derive(Debug, Default)]
 struct Nodes {
     /// Nodes whose CSINode lists the driver.
@@ -73,7 +72,6 @@ struct Nodes {
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
-/// Runs the cleaner. Does not return.
 pub(crate) async fn run(
     options: &Options,
     client: &Client,

@@ -25,7 +25,6 @@ pub(crate) struct Cluster {
     pub(crate) claims: HashMap<String, Arc<PersistentVolumeClaim>>,
     /// PersistentVolumes by name.
     pub(crate) volumes: HashMap<String, Arc<PersistentVolume>>,
-    /// Topology segments of the nodes.
     pub(crate) topology: Topology,
 }
 
@@ -57,7 +56,6 @@ pub(crate) fn uid<K: Resource>(object: &K) -> String {
     object.uid().unwrap_or_default()
 }
 
-/// The driver's registration in a CSINode.
 pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     let entry = csi_node.spec.drivers.iter().find(|entry| entry.name == driver);
     entry.map_or(Registration::NotListed, |entry| {

@@ -37,7 +37,6 @@ struct Connection {
     name: Arc<str>,
 }
 
-/// The driver's capabilities that the publisher uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// Plugin capability `CONTROLLER_SERVICE`.
@@ -190,7 +189,6 @@ impl Driver {
     }
 }
 
-/// Delays between attempts to connect while the driver is not ready.
 struct ConnectRetry(Retry);
 
 impl ConnectRetry {

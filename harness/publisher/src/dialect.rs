@@ -131,7 +131,6 @@ impl Dialect {
         object
     }
 
-    /// Converts an owner reference to the configured form.
     pub(crate) fn convert_owner(self, owner: OwnerReference) -> OwnerReference {
         let controller = owner.controller.filter(|_| !self.plain_owner);
         OwnerReference { controller, ..owner }
@@ -149,7 +148,6 @@ impl Dialect {
     }
 }
 
-/// A selector requirement for one value of a label.
 fn single_value_requirement((key, value): (String, String)) -> LabelSelectorRequirement {
     LabelSelectorRequirement {
         key,

@@ -42,7 +42,6 @@ impl Reason {
     }
 }
 
-/// Writes the Events of one publisher.
 pub(crate) struct Recorder {
     client: Client,
     component: String,

@@ -29,7 +29,6 @@ use crate::{metrics::Metrics, options::HttpOptions};
 /// Maximum number of concurrent connections; another connection is accepted when one of them ends.
 const CONNECTIONS_MAX: usize = 32;
 
-/// Timeout for receiving the request headers.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum lifetime of a connection.
@@ -38,7 +37,6 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 /// A leader is unhealthy if it still runs this long after its Lease expired.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
 
-/// The state behind the health and readiness checks.
 #[derive(Default)]
 pub(crate) struct Health {
     ready: AtomicBool,
@@ -80,7 +78,6 @@ impl Health {
     }
 }
 
-/// The metrics and health that the HTTP endpoint returns.
 pub(crate) struct Endpoint {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) health: Arc<Health>,
@@ -99,7 +96,6 @@ pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpLis
     Ok(Some(listener))
 }
 
-/// Serves connections. Does not return.
 pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) -> Infallible {
     let Some(mut connections) = connections else {
         return std::future::pending().await;

@@ -22,7 +22,6 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// Timeout for releasing the Lease at exit.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Jitter factor of the retry period between attempts to acquire the Lease (client-go: `JitterFactor`).
@@ -51,7 +50,6 @@ pub(crate) struct LeaderElector {
     observed: Mutex<Option<ObservedLease>>,
 }
 
-/// The last observed state of the Lease.
 struct ObservedLease {
     spec: LeaseSpec,
     at: Instant,
@@ -85,7 +83,6 @@ impl LeaderElector {
         }
     }
 
-    /// Waits until this instance holds the Lease.
     pub(crate) async fn acquire(&self) {
         tracing::info!(
             lease = self.name,
@@ -288,7 +285,6 @@ mod tests {
         LeaderElector::new(&options, &server.client(), "disk.example.com", metrics, health)
     }
 
-    /// A Lease with this holder.
     fn lease_held_by(holder: &str, transitions: i32) -> Value {
         json!({"metadata": {"name": "disk-example-com"}, "spec": {
             "holderIdentity": holder, "leaseDurationSeconds": 15, "leaseTransitions": transitions,

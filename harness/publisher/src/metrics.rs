@@ -11,10 +11,8 @@ use prometheus_client::{
 };
 use tonic::Code;
 
-/// A gauge whose value is in seconds.
 pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
-/// A family of histograms with labels of type `L`.
 type HistogramFamily<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Value of the label `driver_name` before the driver's name is known.
@@ -51,7 +49,6 @@ struct ClassLabels {
     class: String,
 }
 
-/// Metrics of the published CSIStorageCapacity objects.
 #[derive(Clone, Default)]
 pub(crate) struct ObjectMetrics {
     pub(crate) goal: Family<ExtraLabels, Gauge>,
@@ -60,7 +57,6 @@ pub(crate) struct ObjectMetrics {
     pub(crate) age: Family<ExtraLabels, Seconds>,
 }
 
-/// Metrics of one workqueue.
 #[derive(Clone)]
 pub(crate) struct QueueMetrics {
     pub(crate) depth: Gauge,
@@ -79,7 +75,6 @@ pub(crate) struct VolumeMetrics {
     failed: Family<ClassLabels, Counter>,
 }
 
-/// All metrics of a publisher.
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
     /// Functions that update time-dependent gauges before each scrape.
@@ -135,7 +130,6 @@ impl Metrics {
         })
     }
 
-    /// Registers a function that is called before each scrape.
     pub(crate) fn before_scrape(&self, update: impl Fn() + Send + 'static) {
         self.updates.lock().push(Box::new(update));
     }
@@ -151,7 +145,6 @@ impl Metrics {
         self.calls.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// The metrics of the workqueue with this name.
     pub(crate) fn queue(&self, name: &'static str) -> QueueMetrics {
         let labels = QueueLabels { name };
         let queues = &self.queues;
@@ -166,7 +159,6 @@ impl Metrics {
         }
     }
 
-    /// Sets whether this process holds its Lease.
     pub(crate) fn set_leader(&self, is_leader: bool) {
         let labels = vec![("name", String::new())];
         self.leader.get_or_create(&labels).set(i64::from(is_leader));
@@ -277,7 +269,6 @@ impl VolumeMetrics {
         metrics
     }
 
-    /// Records a successful operation on a volume of this class.
     pub(crate) fn record_success(&self, class: &str, took: Duration) {
         let labels = ClassLabels {
             class: class.to_owned(),
@@ -286,7 +277,6 @@ impl VolumeMetrics {
         self.done.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// Records a failed operation on a volume of this class.
     pub(crate) fn record_failure(&self, class: &str) {
         let labels = ClassLabels {
             class: class.to_owned(),

@@ -129,7 +129,6 @@ where
     }
 }
 
-/// The controlling owner of an object, as an owner reference.
 fn controlling_owner(metadata: &ObjectMeta, of: &OwnerReference) -> Result<OwnerReference, OwnerError> {
     let mut owners = metadata.owner_references.iter().flatten();
     let found = owners.find(|owner| owner.controller == Some(true));

@@ -49,7 +49,6 @@ enum State {
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// Creates an empty queue.
     pub(crate) fn new(backoff: ExponentialBackoff, metrics: QueueMetrics) -> Queue<K> {
         let inner = Inner {
             metrics,

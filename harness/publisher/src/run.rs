@@ -221,7 +221,6 @@ impl StartupContext {
         )))
     }
 
-    /// Runs all watches and workers. Does not return.
     async fn run_watches_and_workers(
         &self,
         driver: Arc<Driver>,

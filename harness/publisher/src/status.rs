@@ -30,7 +30,6 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
-/// Whether a create request failed because an object with this name already exists.
 pub(crate) fn is_already_exists(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
 }

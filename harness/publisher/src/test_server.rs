@@ -22,7 +22,6 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
-    /// Prepares a response with this object.
     pub(crate) fn respond_with(&self, object: Value) {
         self.prepared.lock().push_back((200, Some(object)));
     }
@@ -32,7 +31,6 @@ impl TestServer {
         self.prepared.lock().push_back((200, None));
     }
 
-    /// Prepares an error response with this code and reason.
     pub(crate) fn respond_with_error(&self, code: u16, reason: &str) {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,

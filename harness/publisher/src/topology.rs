@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use capacity_types::{Segment, segment};
 
-/// Labels, driver registration, and the resulting segment of one node.
 #[derive(Debug, Default)]
 struct NodeFacts {
     labels: Option<BTreeMap<String, String>>,
@@ -18,7 +17,6 @@ struct NodeFacts {
 /// Whether and how the driver is registered in the CSINode of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Registration {
-    /// The CSINode does not exist.
     #[default]
     NoCsiNode,
     /// The CSINode does not list the driver.
@@ -27,7 +25,6 @@ pub(crate) enum Registration {
     Keys(Vec<String>),
 }
 
-/// The segments that appeared or disappeared with a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SegmentChange {
     /// A segment whose first node was added.
@@ -39,7 +36,6 @@ pub(crate) struct SegmentChange {
 /// The segment of the node that was selected for a volume, if the node has a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NodeSegment<'a> {
-    /// The node is in this segment.
     In(&'a Segment),
     /// The segment is not known yet: the driver is not registered, or a label is missing.
     Unknown,
@@ -73,7 +69,6 @@ impl Topology {
         self.update(node, |facts| facts.labels = labels)
     }
 
-    /// Sets the driver's registration on a node, and returns the resulting change of the segments.
     pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> SegmentChange {
         self.update(node, |facts| facts.registration = registration)
     }

@@ -26,7 +26,6 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tower::service_fn;
 
-/// A change of the objects of one watched kind.
 #[derive(Debug)]
 pub(crate) enum Change<K> {
     /// An object was added or modified.
@@ -41,7 +40,6 @@ pub(crate) enum Change<K> {
 pub(crate) struct InitialSync(watch::Sender<usize>);
 
 impl InitialSync {
-    /// Creates a counter of this number of watches.
     pub(crate) fn new(watches: usize) -> InitialSync {
         InitialSync(watch::Sender::new(watches))
     }

@@ -59,12 +59,10 @@ pub(crate) struct WriteTarget {
     pub(crate) name: Option<String>,
 }
 
-/// The result of a write request.
 #[derive(Debug)]
 pub(crate) enum WriteResult {
     /// The write produced this revision (resourceVersion) of the object.
     Revision(u64),
-    /// The write deleted the object.
     Deleted(Key),
     /// The write changed the object, but the revision is unknown.
     Changed(Key),
@@ -244,7 +242,6 @@ impl Attribution {
             .collect()
     }
 
-    /// The newest recorded revision of a resource.
     pub(crate) fn newest_revision(&self, resource: &str) -> u64 {
         self.state
             .lock()

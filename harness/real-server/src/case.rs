@@ -47,7 +47,6 @@ impl Case {
         })
     }
 
-    /// Starts to receive changes of the case's objects from the watch hub.
     pub(crate) fn subscribe(&self) -> mpsc::Receiver<HubEvent> {
         self.hub.subscribe(self.names.case_id())
     }
@@ -57,7 +56,6 @@ impl Case {
         *self.follow_task.lock() = Some(task);
     }
 
-    /// Client name of a bearer token.
     pub(crate) fn client(&self, token: &str) -> Option<Arc<str>> {
         self.clients.lock().get(token).cloned()
     }

@@ -222,7 +222,6 @@ impl WatchGuard {
         }
     }
 
-    /// Counts an event that was delivered to the client.
     pub(crate) fn count_delivered_event(&self) {
         let mut state = self.faults.state.lock();
         if let Some(OpenWatch {

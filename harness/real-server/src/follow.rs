@@ -11,7 +11,6 @@ use crate::case::Case;
 use crate::controllers;
 use crate::watch_hub::HubEvent;
 
-/// Starts the task that follows the objects of a case.
 pub(crate) fn spawn_follow_task(case: &Arc<Case>) {
     let events = case.subscribe();
     let task = tokio::spawn(case.clone().follow(events));

@@ -10,9 +10,7 @@ use capacity_types::capacity_api::RESOURCE;
 pub(crate) struct Kind {
     /// API group; empty for the core group.
     pub(crate) group: &'static str,
-    /// API version, without the group.
     pub(crate) version: &'static str,
-    /// Plural resource name.
     pub(crate) resource: &'static str,
 }
 
@@ -79,17 +77,13 @@ const REVIEWS: [&str; 6] = [
     "tokenreviews",
 ];
 
-/// Finalizer that protects a PVC in use from deletion.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-/// Finalizer that protects a PV in use from deletion.
 pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
-/// The watched resource with this plural name.
 pub(crate) fn watched_kind(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
-/// Whether the objects of a resource are reviews, which are never stored.
 pub(crate) fn is_review(resource: &str) -> bool {
     REVIEWS.contains(&resource)
 }

@@ -24,7 +24,6 @@ type Body = UnsyncBoxBody<Bytes, ConnectionCut>;
 #[error("cut")]
 struct ConnectionCut;
 
-/// Opens a listener for the clients of a case.
 pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<HttpListener> {
     HttpListener::open(&Network::Host, with_tls, move |request| {
         serve(Arc::clone(&case), request)
@@ -83,7 +82,6 @@ fn to_hyper(full: FullResponse) -> Response<Body> {
     response
 }
 
-/// Converts the error type of a response body that cannot fail.
 fn with_cut_error(body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static) -> Body {
     body.map_err(|never| match never {}).boxed_unsync()
 }

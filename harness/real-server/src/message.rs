@@ -12,10 +12,8 @@ use tokio::sync::mpsc;
 
 use crate::upstream::ServerResponse;
 
-/// Media type of all responses that the harness creates.
 pub(crate) const JSON: &str = "application/json";
 
-/// A request that the proxy received from a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRequest {
     pub(crate) client: Arc<str>,
@@ -68,9 +66,7 @@ impl ClientRequest {
 
 /// The proxy's response to a client.
 pub(crate) enum Reply {
-    /// A response whose body is complete.
     Full(FullResponse),
-    /// The events of a watch.
     Events(Events),
     /// No response: the proxy closes the client's connection.
     Cut,
@@ -84,7 +80,6 @@ pub(crate) struct FullResponse {
 }
 
 impl FullResponse {
-    /// A response with a JSON body.
     pub(crate) fn json(code: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -109,7 +104,6 @@ impl FullResponse {
     }
 }
 
-/// A client's request whose path names a resource.
 pub(crate) struct ResourceRequest {
     pub(crate) incoming: ClientRequest,
     pub(crate) verb: Verb,
@@ -120,7 +114,6 @@ pub(crate) struct ResourceRequest {
 pub(crate) struct Events(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Events {
-    /// Converts the events to a stream for a response body.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Bytes> {
         futures::stream::unfold(
             self.0,
@@ -148,7 +141,6 @@ pub(crate) fn encode_event_line(event: &Value) -> Bytes {
     line.freeze()
 }
 
-/// A response of the server, as the proxy forwards it to the client.
 pub(crate) fn to_full_response(answer: ServerResponse) -> FullResponse {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {

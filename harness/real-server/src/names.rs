@@ -263,7 +263,6 @@ impl Names {
     }
 }
 
-/// Whether the object name in a request path belongs to a cluster-scoped object.
 fn is_cluster_scoped(target: &ResourcePath) -> bool {
     target.namespace.is_none()
         && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)

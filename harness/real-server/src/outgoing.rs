@@ -11,7 +11,6 @@ use crate::message::{FullResponse, JSON, ResourceRequest};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Converts a client's request into the request to the server.
 pub(crate) fn server_request(
     case: &Case,
     resource_request: &ResourceRequest,

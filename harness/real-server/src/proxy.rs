@@ -202,7 +202,6 @@ fn error_message(response: &FullResponse) -> Option<String> {
     })
 }
 
-/// Rejects requests that the proxy must not forward.
 fn rejection(case: &Case, resource_request: &ResourceRequest) -> Option<FullResponse> {
     let (resource, verb) = (resource_request.path.resource.as_str(), resource_request.verb);
     if is_reading(verb) || is_review(resource) {

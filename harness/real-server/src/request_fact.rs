@@ -15,7 +15,6 @@ pub(crate) struct RecordedResponse<'a> {
     code: u16,
     message: Option<String>,
     value: &'a Value,
-    /// Whether a fault rule of the case caused the response.
     injected: bool,
 }
 
@@ -30,7 +29,6 @@ impl<'a> RecordedResponse<'a> {
         }
     }
 
-    /// An error response that a fault rule of the case injected.
     pub(crate) fn injected(code: u16, message: String) -> Self {
         RecordedResponse {
             code,
@@ -41,7 +39,6 @@ impl<'a> RecordedResponse<'a> {
     }
 }
 
-/// Records a request and its response as a fact in the journal.
 pub(crate) fn record_request(
     case: &Case,
     client: &Arc<str>,

@@ -98,7 +98,6 @@ async fn refused_watch_response(
     FullResponse::failure(code, &text("reason"), &text("message"))
 }
 
-/// Forwards the events of one watch to its client.
 struct WatchForwarder {
     case: Arc<Case>,
     client: Arc<str>,

@@ -147,7 +147,6 @@ impl Upstream {
         sent.map_err(|error| UpstreamError(with_causes(&error)))
     }
 
-    /// Sends a request and reads the complete response.
     pub(crate) async fn request(&self, request: Request<Body>) -> Result<ServerResponse, UpstreamError> {
         let (head, body) = self.start_request(request).await?.into_parts();
         let body = Limited::new(body, RESPONSE_BYTES_MAX).collect().await;

@@ -23,7 +23,6 @@ use crate::upstream::{Upstream, UpstreamError};
 /// Number of events that are buffered for a case. While the buffer of one case is full, the distribution to all cases waits.
 const BUFFERED_EVENTS: usize = 4096;
 
-/// Delay before a failed watch is started again.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// An event that the hub sends to a case. Its objects have the server's names.
@@ -78,14 +77,12 @@ impl WatchHub {
             .collect()
     }
 
-    /// Starts to send the events of a case to the returned receiver.
     pub(crate) fn subscribe(&self, case: &str) -> mpsc::Receiver<HubEvent> {
         let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
         self.cases.lock().insert(case.to_owned(), sender);
         receiver
     }
 
-    /// Stops sending the events of a case.
     pub(crate) fn unsubscribe(&self, case: &str) {
         self.cases.lock().remove(case);
     }

@@ -132,9 +132,7 @@ pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Res
 
 /// Why a node has no volume plan (static bindings and provisions).
 pub(crate) enum NodeFailure {
-    /// A filter rejected the node.
     Rejected(Cause),
-    /// The VolumeBinding filter returned an error.
     Error(FilterError),
 }
 

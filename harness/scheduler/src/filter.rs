@@ -14,7 +14,6 @@ use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// How the unbound PVCs of a pod get their volumes on one node.

@@ -14,7 +14,6 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-/// Maximum number of connections served concurrently.
 const CONNECTIONS_MAX: usize = 16;
 
 /// Serves every connection until the stream ends.

@@ -24,17 +24,13 @@ use crate::listen;
 /// The plugin whose calls are timed.
 const PLUGIN: &str = "VolumeBinding";
 
-/// A family of histograms with labels of type `L`.
 type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Result of a scheduling attempt (label `result`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AttemptResult {
-    /// The pod is bound to a node.
     Scheduled,
-    /// No node is feasible.
     Unschedulable,
-    /// An error aborted the attempt.
     Error,
 }
 
@@ -48,7 +44,6 @@ impl AttemptResult {
     }
 }
 
-/// The extension point at which the plugin is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ExtensionPoint {
     Filter,
@@ -87,7 +82,6 @@ struct QueueLabels {
 pub(crate) struct Pending {
     /// Number of pods that are ready for an attempt.
     pub(crate) active: usize,
-    /// Number of pods in backoff.
     pub(crate) backoff: usize,
     /// Number of pods that are unschedulable until an event requeues them.
     pub(crate) unschedulable: usize,
@@ -154,7 +148,6 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Records a finished scheduling attempt.
     pub(crate) fn record_attempt(&self, profile: &str, result: AttemptResult, duration: Duration) {
         let labels = AttemptLabels {
             profile: profile.to_owned(),
@@ -165,7 +158,6 @@ impl Metrics {
         histogram.observe(duration.as_secs_f64());
     }
 
-    /// Records the number of attempts of a scheduled pod.
     pub(crate) fn record_scheduled(&self, attempts: u32) {
         self.0.attempts_per_pod.observe(attempts.into());
     }
@@ -183,7 +175,6 @@ impl Metrics {
             .observe(duration.as_secs_f64());
     }
 
-    /// Sets the numbers of pending pods.
     pub(crate) fn set_pending(&self, pending: Pending) {
         // The number of gated pods is always 0: pods with scheduling gates are not queued.
         let numbers = [

@@ -21,7 +21,6 @@ pub struct NodePods {
     nominated: BTreeMap<String, Arc<Pod>>,
 }
 
-/// An assigned pod and its node.
 #[derive(Clone, Debug)]
 struct AssignedPod {
     node: String,

@@ -221,7 +221,6 @@ impl MetricsCheck<'_> {
         }
     }
 
-    /// Whether the metrics contain a sample with this name and these labels.
     fn has_sample(&self, name: &str, labels: &[(&str, &str)]) -> bool {
         let mut samples = self.scrape.samples.iter();
         samples.any(|sample| {
@@ -239,7 +238,6 @@ impl MetricsCheck<'_> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// Checks that the value of a metric is within the bounds.
     fn check_bounds(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {

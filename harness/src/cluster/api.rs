@@ -227,7 +227,6 @@ impl Api {
         }))
     }
 
-    /// The API version in which the server serves a resource.
     pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         match self {
             Api::Fake { api, .. } => api.served_version(group, resource),
@@ -236,7 +235,6 @@ impl Api {
         }
     }
 
-    /// Installs a fault rule. The error is a message.
     pub(super) fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, String> {
         let installed = match self {
             Api::Fake { api, .. } => api.add_fault_rule(rule),
@@ -252,7 +250,6 @@ impl Api {
         }
     }
 
-    /// Changes the server's release and feature gates. The error is a message.
     pub(super) fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) -> Result<(), String> {
         match self {
             Api::Fake { api, .. } => {
@@ -273,7 +270,6 @@ impl Api {
         }
     }
 
-    /// Whether the API server is a real one instead of the in-memory one.
     pub(super) fn is_real(&self) -> bool {
         matches!(self, Api::Real { .. })
     }
@@ -356,7 +352,6 @@ impl Client {
         }
     }
 
-    /// Applies a JSON merge patch.
     pub(super) async fn patch_merge(
         &self,
         at: &ResourceRef,
@@ -432,7 +427,6 @@ fn collection_of(object: &Value) -> Option<ResourceRef> {
     })
 }
 
-/// API path of an object, derived from its apiVersion, kind, namespace and name.
 fn path_of(object: &Value) -> Result<String, StatusError> {
     let group_version = object["apiVersion"].as_str().unwrap_or_default();
     let path = ResourceRef::of(object).and_then(|reference| reference.path_in(group_version));

@@ -19,7 +19,6 @@ use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};
 use capacity_types::pod::class_of;
 
-/// Client name of the controllers.
 pub(super) const CLIENT: &str = "controllers";
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -314,7 +313,6 @@ impl VolumesByClaim {
     }
 }
 
-/// Namespace and name of a pod or PVC.
 fn namespace_and_name(object: &Value) -> (&str, &str) {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     (text("namespace"), text("name"))

@@ -28,7 +28,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Timeout for a driver's first successful Probe after its start, multiplied by `patience`.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Interval between Probe calls to a starting driver.
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Cluster {

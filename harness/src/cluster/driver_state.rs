@@ -20,7 +20,6 @@ use crate::system::Systems;
 /// The API objects from which a driver reads its storage, and the configured storage of each node.
 pub(super) struct DriverState {
     objects: Arc<dyn driver_state::ProgramObjects>,
-    /// Configured storage of each node.
     storage: BTreeMap<String, NodeStorage>,
     /// Nodes for which the driver's objects exist.
     nodes: BTreeSet<String>,

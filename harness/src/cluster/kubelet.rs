@@ -14,7 +14,6 @@ use crate::plan::WORKLOADS;
 use crate::start_error::StartError;
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// Client name of the kubelet in the journal.
 const CLIENT: &str = "kubelet";
 
 /// A CSI volume of a pod, with the NodePublishVolume request for it.
@@ -87,7 +86,6 @@ impl Cluster {
         mounts
     }
 
-    /// Volume handle of the PV that is bound to the PVC of a pod's volume.
     fn volume_handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
         let claim = claim_of(pod, volume)?;
         let claim = self

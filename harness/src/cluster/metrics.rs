@@ -14,7 +14,6 @@ use crate::scenario::{MetricsSource, Role};
 use crate::start_error::StartError;
 use capacity_types::exposition::samples_of;
 
-/// Timeout of a scrape.
 const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The metrics that a case reads, and the addresses at which programs serve metrics.

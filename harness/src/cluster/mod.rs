@@ -62,7 +62,6 @@ use metrics::Metrics;
 use object_ref::object_ref;
 use observe::CsiObserver;
 
-/// A running cluster.
 pub(crate) struct Cluster {
     api: Api,
     /// Client with which the harness sends its own requests.
@@ -103,7 +102,6 @@ pub(crate) struct Cluster {
     settings: Settings,
     /// Texts that the expectations of the case search for in log lines.
     log_words: Vec<String>,
-    /// Metrics to which the expectations of the case refer.
     metrics: Metrics,
     /// The running scheduler extenders, which stop on drop.
     _extenders: extender::Extenders,
@@ -248,7 +246,6 @@ impl Cluster {
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
-    /// Creates the API objects of the driver's snapshots.
     async fn create_snapshots(&self, plan: &Plan) -> Result<(), StatusError> {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
@@ -347,7 +344,6 @@ impl Cluster {
         });
     }
 
-    /// Starts all instances of a role.
     pub(crate) fn start_role(&mut self, role: Role) -> Result<(), StartError> {
         if !self.active.contains(&role) {
             self.active.push(role);

@@ -13,7 +13,6 @@ use crate::journal::{
 use crate::segment::Segments;
 use crate::unserved;
 
-/// Records the events of the API server as facts.
 pub(super) struct ApiObserver(pub(super) FactSink);
 
 impl api::Observer for ApiObserver {
@@ -116,7 +115,6 @@ fn convert_change(change: api::Change) -> Change {
     }
 }
 
-/// Records the events of the driver as facts.
 #[derive(Clone)]
 pub(super) struct CsiObserver {
     pub(super) sink: FactSink,

@@ -24,7 +24,6 @@ use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};
 use crate::network::Network;
 
-/// Client name of the resizer.
 pub(super) const CLIENT: &str = "resizer";
 
 const CLAIMS: &str = "persistentvolumeclaims";
@@ -93,7 +92,6 @@ pub(super) async fn run(
 }
 
 struct Resizer {
-    /// Name of the driver whose volumes are expanded.
     driver: String,
     cluster: ClusterState,
     client: Client,

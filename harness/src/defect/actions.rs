@@ -8,12 +8,10 @@ use crate::plan::{Action, Plan};
 /// Text in the timeline for actions that a defect adds to the plan.
 const ON_PURPOSE: &str = "a defect is injected";
 
-/// Inserts actions at the beginning of the plan.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
     plan.prepend_actions(actions, ON_PURPOSE);
 }
 
-/// Replaces every action of a plan by the actions that `by` returns for it.
 pub(super) fn replace_actions(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>) {
     for step in &mut plan.steps {
         for (action, note) in std::mem::take(&mut step.actions) {
@@ -31,12 +29,10 @@ pub(super) fn without_driver_faults(mut plan: Plan) -> Plan {
     plan
 }
 
-/// The driver fault rules of a plan, in order.
 pub(super) fn driver_fault_rules(plan: &Plan) -> Vec<&Rule> {
     plan.driver_fault_rules().collect()
 }
 
-/// Inserts, after each action of a plan, the actions that `what` returns for the action.
 pub(super) fn insert_after_actions(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
     replace_actions(plan, |action| {
         let added = what(&action);

@@ -172,7 +172,6 @@ pub(super) fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) 
     });
 }
 
-/// Adds a fault rule that makes all CSI calls of a method fail.
 pub(super) fn fail_method(plan: &mut Plan, method: Method, code: Code) {
     prepend_driver_faults(plan, [rule_for_all_calls(method, error_effect(code))]);
 }
@@ -187,7 +186,6 @@ fn error_effect(code: Code) -> Effect {
     Effect::Code(code, "scripted by the case".to_owned())
 }
 
-/// A driver fault rule for all CSI calls of a method.
 fn rule_for_all_calls(method: Method, effect: Effect) -> Rule {
     Rule {
         method,
@@ -221,7 +219,6 @@ pub(super) fn apply_once(script: Rule) -> Rule {
     }
 }
 
-/// Inserts driver faults as the first actions of the plan.
 fn prepend_driver_faults(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
     begin_with(
         plan,

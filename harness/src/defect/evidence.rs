@@ -5,7 +5,6 @@ use fake_csi::{Method, Rule};
 use crate::client_name::HARNESS_CLIENTS;
 use crate::journal::{Fact, Observation};
 
-/// Whether the journal contains a CSI call of the method.
 pub(super) fn contains_call_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
         Observation::Call(call) => call.method == method,

@@ -25,7 +25,6 @@ use crate::plan::Plan;
 #[derive(Clone, Copy)]
 pub struct Defect {
     name: &'static str,
-    /// Applies the defect to a plan.
     change: fn(&mut Plan),
 }
 
@@ -95,7 +94,6 @@ impl Defect {
         DEFECTS.iter().copied()
     }
 
-    /// The plan from which a cluster with this defect is built.
     pub(crate) fn inject_into(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         (self.change)(&mut plan);

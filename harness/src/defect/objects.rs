@@ -142,7 +142,6 @@ pub(super) fn delete_with_the_class(plan: &mut Plan) {
     });
 }
 
-/// Edits every action inside `attempt`.
 fn each_attempt(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
     for (action, _) in actions {

@@ -16,7 +16,6 @@ pub(super) fn last_beta() -> Release {
     Release::new(22).unwrap_or_default()
 }
 
-/// Makes the API server emulate the same release during the whole case.
 pub(super) fn emulate_only_release(plan: &mut Plan, one: Release) {
     each_release(plan, |release, _| *release = one);
 }

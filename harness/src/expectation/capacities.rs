@@ -191,7 +191,6 @@ fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) ->
 }
 
 impl Row {
-    /// Whether an object with these values satisfies the expected row.
     pub(super) fn allows(self, got: CapacityValues) -> bool {
         match self {
             Row::Nothing => got.is_empty(),

@@ -114,7 +114,6 @@ impl Expectation for Count {
     }
 }
 
-/// Formats the number of occurrences.
 fn format_seen(number: u64) -> String {
     match number {
         0 => "never seen".to_owned(),

@@ -139,7 +139,6 @@ fn readings(metrics: &MetricsFact, of: MetricsSource) -> impl Iterator<Item = &S
     readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
-/// Explains from the scraped metrics why no series matches.
 fn reason_for_no_match(metrics: &MetricsFact, of: MetricsSource) -> String {
     let readings: Vec<&ScrapedMetrics> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());

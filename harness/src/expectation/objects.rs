@@ -108,7 +108,6 @@ impl Objects {
     }
 }
 
-/// Causal chain for a wrong number of objects.
 fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &str, row: &DiffRow) -> Chain {
     let mut chain = Chain::default();
     let names = meant.map_or_else(Vec::new, |want| selected_names(window.cluster, want));
@@ -148,7 +147,6 @@ fn format_selection(want: &ObjectsOfKind) -> String {
     }
 }
 
-/// Collects the leaves of a JSON value, each with its path.
 fn collect_leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -18,7 +18,6 @@ struct Key {
 
 const CALL_ONLY: &[&str] = &["call"];
 
-/// CSI methods about one volume.
 const VOLUME_METHODS: &[Method] = &[
     Method::CreateVolume,
     Method::DeleteVolume,
@@ -80,7 +79,6 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     check_client(spec, kind)
 }
 
-/// Checks that the pattern key applies to CSI calls of the method.
 fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
     // None for `*`, which matches only CSI calls that have the field, and for unknown methods, which `resolve_pattern` rejects.
     let method = method.and_then(|text| text.parse::<Method>().ok());

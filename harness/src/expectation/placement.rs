@@ -158,7 +158,6 @@ fn row(cluster: &ClusterState, pod: &str, want: &ExpectedNode) -> DiffRow {
     }
 }
 
-/// Formats the expected node of a pod.
 pub(super) fn format_expected_node(want: &ExpectedNode) -> String {
     match want {
         ExpectedNode::OneOf(nodes) => nodes.join(" or "),

@@ -109,7 +109,6 @@ impl Proxy {
         }
     }
 
-    /// Applies the traffic rules to the objects of a response.
     async fn apply_to_response(
         &self,
         verb: Verb,
@@ -137,7 +136,6 @@ impl Proxy {
         Ok(())
     }
 
-    /// Sends an additional request to the API server and ignores the response.
     async fn send_and_discard(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), BodyError> {
         let response = self.forward(head, query, body).await?;
         drop(response.into_body().collect().await);
@@ -180,7 +178,6 @@ impl Proxy {
         Ok(Response::from_parts(head, full_body(value.to_string().into())))
     }
 
-    /// Applies the traffic rules to the events of a watch.
     fn apply_to_watch(&self, response: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
         let mut listing = form_urlencoded::parse(query.as_bytes())
             .any(|(key, value)| key == "sendInitialEvents" && value == "true");
@@ -290,7 +287,6 @@ fn full_body(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// An HTTP response with this status code and an empty body.
 fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
     let mut response = Response::new(full_body(Bytes::new()));
     *response.status_mut() = StatusCode::from_u16(code).map_err(body_error)?;

@@ -59,7 +59,6 @@ pub(super) fn has(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).is_some_and(|found| !found.is_null())
 }
 
-/// Calls `change` for every value that a JSON pointer matches.
 fn edit_matches(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
     let Some((before, after)) = pointer.split_once("/*") else {
         if let Some(found) = value.pointer_mut(pointer) {

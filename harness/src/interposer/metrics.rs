@@ -48,7 +48,6 @@ pub(super) async fn open(
         .map(Some)
 }
 
-/// Applies the rules to the text of a metrics response.
 fn apply_rules(text: &str, rules: &[MetricsRule]) -> String {
     let lines = text.lines().filter_map(|line| {
         let Some(mut sample) = sample(line) else {

@@ -17,7 +17,6 @@ pub fn rules_apply(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) 
     rules.iter().any(|rule| traffic.rule_applies(rule))
 }
 
-/// The facts of the journal that concern programs of one role.
 struct RoleFacts<'a> {
     role: Role,
     plan: &'a Plan,
@@ -70,7 +69,6 @@ impl RoleFacts<'_> {
         }
     }
 
-    /// Whether a change that the rule makes to a request can affect the case.
     fn may_have_effect(&self, rule: &RequestRule) -> bool {
         if rule.only_adds_reads() {
             return self.plan.depends_on_requests();
@@ -146,7 +144,6 @@ fn event_kind(change: Change) -> EventKind {
     }
 }
 
-/// Whether the defect has an effect that the case can observe with the driver of the plan.
 fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
     match csi_defect {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
@@ -158,7 +155,6 @@ fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
     }
 }
 
-/// Whether the injected defect changes this CSI call.
 fn changes_call(csi_defect: CsiDefect, what: &Observation) -> bool {
     let Observation::Call(call) = what else {
         return false;

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::edit;
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 
-/// The rules that change the API traffic of a program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TrafficRules {
     requests: Vec<RequestRule>,
@@ -26,7 +25,6 @@ impl TrafficRules {
         traffic
     }
 
-    /// Whether any rule applies to API traffic.
     pub(super) fn has_rules(&self) -> bool {
         !self.requests.is_empty() || !self.objects.is_empty()
     }
@@ -41,7 +39,6 @@ impl TrafficRules {
         self.requests.iter().filter(is_match).collect()
     }
 
-    /// Whether a rule changes objects of this resource.
     pub(super) fn changes_responses(&self, resource: &str) -> bool {
         self.objects.iter().any(|rule| rule.resource == resource)
     }
@@ -65,7 +62,6 @@ fn apply_rules<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, 
 }
 
 impl ObjectRule {
-    /// Whether the rule matches this object.
     pub(super) fn matches_object(&self, object: &Value) -> bool {
         let has = |(pointer, text): (&String, &String)| {
             let found = object.pointer(pointer).and_then(Value::as_str);
@@ -143,7 +139,6 @@ impl RequestRule {
             && (self.repeat == 0 || self.verbs.iter().all(reads))
     }
 
-    /// Whether the only effect of the rule is to extend reads to all namespaces.
     pub(super) fn only_reads_all_namespaces(&self) -> bool {
         let widens = RequestRule {
             everywhere: true,
@@ -152,7 +147,6 @@ impl RequestRule {
         *self == widens
     }
 
-    /// Whether an object has a field that the rule removes.
     pub(super) fn removes_from(&self, object: &Value) -> bool {
         let mut remaining = object.clone();
         self.remove
@@ -161,7 +155,6 @@ impl RequestRule {
         remaining != *object
     }
 
-    /// Applies the edits of the rule to the body and the query of a request.
     pub(super) fn apply(&self, body: &mut Value, query: &mut String) {
         for pointer in &self.remove {
             edit::remove(body, pointer);

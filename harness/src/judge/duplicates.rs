@@ -23,7 +23,6 @@ pub(super) struct Duplicates {
     key_of_uid: BTreeMap<String, GroupKey>,
     /// Revisions of writes that expectations ignore. Expectations ignore watch events of these revisions too.
     revisions: BTreeSet<u64>,
-    /// Clients to whose requests a fault rule has applied.
     clients_with_faults: BTreeSet<Arc<str>>,
 }
 
@@ -37,7 +36,6 @@ struct Group {
     /// Journal time until which a further object counts as a duplicate. A duplicate does not extend this time, because endless creation is
     /// no race.
     until_us: u64,
-    /// Whether a duplicate was created for the class and segment.
     has_duplicate: bool,
 }
 

@@ -221,7 +221,6 @@ impl<'f> WatchedRevisions<'f> {
     }
 }
 
-/// Number of GetCapacity calls, and of CSI calls for volumes.
 #[derive(Default)]
 struct CallCounts {
     /// Number of GetCapacity calls, by parameters and segment.

@@ -51,7 +51,6 @@ pub struct Judge<'p> {
     started_us: u64,
     actions_done: Option<ActionsDone>,
     monitors: Vec<Monitor<'p>>,
-    /// Whether a fact that may change metrics has occurred since the metrics were scraped.
     metrics_outdated: bool,
     failure: Option<Box<Failure>>,
 }
@@ -203,7 +202,6 @@ impl<'p> Judge<'p> {
         self.monitors = monitors;
     }
 
-    /// The cluster state after a fact, which all monitors of the step share.
     fn view(&self, fact: &Fact) -> View<'_> {
         self.view_at(fact.at_us)
     }
@@ -341,7 +339,6 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// The failure for a fact that violates rules of the specification.
     fn violation_failure(&self, violations: &[Violation]) -> Failure {
         let seq = self.facts.last().map_or(0, |fact| fact.seq);
         let step = self.plan.steps.get(self.step);

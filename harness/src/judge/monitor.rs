@@ -20,9 +20,7 @@ pub(super) enum Phase {
     Holding,
     /// The condition was true long enough. The expectation is met at the next `Quiet` fact.
     AwaitingQuiet,
-    /// The expectation is met.
     Met,
-    /// The expectation can no longer be met.
     Failed(Reason),
 }
 
@@ -48,7 +46,6 @@ pub(super) struct HoldProgress {
     pub(super) at_us: u64,
     /// Total harness lag before the condition became true.
     pub(super) lag: Duration,
-    /// Whether the hold time has ended (deadline `Hold`).
     hold_elapsed: bool,
     /// Whether the publisher counts as idle, because it made no GetCapacity call until the deadline.
     publisher_idle: bool,
@@ -191,7 +188,6 @@ impl<'p> Monitor<'p> {
         pending
     }
 
-    /// Processes a reached deadline of the expectation.
     pub(super) fn reach_bound(&mut self, bound: DeadlineKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
             (DeadlineKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,

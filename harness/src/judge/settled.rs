@@ -44,7 +44,6 @@ pub(super) struct Activity {
     pub(super) last_call_us: u64,
     /// The last capacity that the driver returned, by hash of class parameters and segment.
     capacities: HashMap<u64, Capacity>,
-    /// Journal time of the last fact that counts as activity.
     pub(super) last_activity_us: u64,
     /// Errors of requests and calls after which programs may back off.
     pub(super) errors: UnrecoveredErrors,
@@ -185,12 +184,10 @@ impl Activity {
         !is_retrying && self.has_decided_waiting_pods(cluster, |_| Some(0))
     }
 
-    /// Whether no PVC waits for provisioning.
     pub(super) fn has_provisioned_all_claims(&self, cluster: &ClusterState) -> bool {
         !self.is_running(Role::Publisher) || !cluster.has_unbound_claims()
     }
 
-    /// Whether the scheduler has rejected every pod without a node at least once.
     pub(super) fn has_rejected_all_waiting_pods(&self, cluster: &ClusterState) -> bool {
         let mut waiting = cluster.pending_pods();
         waiting.all(|(name, _)| cluster.scheduling_failure(name).is_some())

@@ -12,7 +12,6 @@ use crate::plan::Bound;
 pub(super) struct ReachedBound {
     /// Time since the last action of the step.
     pub(super) after: Duration,
-    /// The reason why the judge waited until the deadline.
     pub(super) wait: WaitReason,
 }
 

@@ -28,7 +28,6 @@ struct OpenError {
     times: u32,
 }
 
-/// The request or call that a client attempted.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Attempt {
     /// An API request. `resource` is empty for non-resource paths; a create request has no name.
@@ -137,29 +136,24 @@ impl UnrecoveredErrors {
         }
     }
 
-    /// Journal time at which the last delay by a fault rule ends.
     pub(super) fn delay_ends_us(&self) -> u64 {
         self.delay_ends_us
     }
 
-    /// Journal time of the last recovery from an error.
     pub(super) fn recovered_us(&self) -> u64 {
         self.recovered_us
     }
 
-    /// Journal time of the last unrecovered error.
     pub(super) fn last_error_us(&self) -> Option<u64> {
         self.open.values().map(|open| open.at_us).max()
     }
 }
 
-/// The effect of a fault rule on a request or call.
 enum FaultImpact {
     /// The request or call is delayed by this many microseconds.
     Delayed(u64),
     /// The request or call fails and must be retried.
     Failed(Attempt),
-    /// The watch ends and must be restarted.
     WatchEnded(Attempt),
 }
 

@@ -56,7 +56,6 @@ struct DriverUnderTest {
     socket: Option<DriverSocket>,
     /// Whether patches of API objects can set the driver's maximum volume size.
     can_set_maximum: bool,
-    /// Whether the driver, as started by this manifest, provisions volumes.
     provisions_volumes: bool,
 }
 

@@ -52,7 +52,6 @@ pub(super) struct Objects {
 
 #[derive(Debug)]
 enum ObjectTexts {
-    /// API objects that were read from a file.
     FromFile(Vec<Value>),
     /// Inline YAML documents that contain placeholders.
     Inline(Template),
@@ -68,7 +67,6 @@ struct PatchTemplate {
     patch: Template,
 }
 
-/// A function that creates an error for a position in the manifest.
 pub(super) type ErrorAt<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
@@ -268,7 +266,6 @@ fn parse_objects(text: &str) -> Result<Vec<Value>, String> {
     Ok(objects)
 }
 
-/// Parses a YAML text as a JSON merge patch.
 fn parse_merge_patch(text: &str) -> Result<Value, String> {
     let patch: Value = serde_saphyr::from_str(text).map_err(|error| describe_error(text, &error))?;
     match patch.is_object() {

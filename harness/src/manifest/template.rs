@@ -37,7 +37,6 @@ pub const NAMES: [(&str, &str); 14] = [
     ),
 ];
 
-/// The current spelling of a placeholder whose name may be an old spelling.
 fn current_spelling(name: &str) -> String {
     match name.strip_prefix("settings.") {
         Some(setting) => format!("settings.{}", renamed::current_setting(setting)),
@@ -99,7 +98,6 @@ impl Template {
         self.0.iter().any(is_match)
     }
 
-    /// The text with all placeholders replaced by their values.
     pub(super) fn fill(&self, values: &BTreeMap<String, String>) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),

@@ -12,7 +12,6 @@ pub(crate) enum Folder {
 }
 
 impl Folder {
-    /// Creates a temporary folder for sockets.
     pub(super) fn temporary() -> std::io::Result<Self> {
         Temporary::new(OF_CASE).map(Folder::Temporary)
     }

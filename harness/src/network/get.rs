@@ -14,7 +14,6 @@ use crate::system::BoxError;
 const RESPONSE_MAX: usize = 16 << 20;
 
 impl Network {
-    /// Sends a GET request and returns the response body. The error is the text of an error message.
     pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
         if url.starts_with("https://") {
             return get_over_tls(url).await.map_err(|error| error.to_string());

@@ -69,7 +69,6 @@ impl Oracle<'_> {
         events
     }
 
-    /// The program or other client that made a CSI call.
     fn caller(&self, call: &CallFact) -> Actor {
         match call.code.as_str() {
             _ if self.is_harness_calling => Actor::User,

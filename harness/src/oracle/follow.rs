@@ -83,7 +83,6 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// The events of the specification for the effects of an action.
     fn action_events(&mut self, action: &'p Action) -> Vec<Event> {
         let action = match action {
             Action::Attempt(inner) => inner,
@@ -121,7 +120,6 @@ impl<'p> Oracle<'p> {
         })
     }
 
-    /// Events for changed GetCapacity results, and for GetCapacity calls that may fail.
     fn capacity_changes_and_failures(&self) -> Vec<Event> {
         let mut events = self.capacity_changes();
         events.extend(self.possible_failures());
@@ -207,7 +205,6 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// Processes a change of the API server's release or feature gates.
     fn apply_api_change(&mut self, api: &Api) {
         let before = &self.world().api;
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_storage_capacity());
@@ -316,7 +313,6 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The pods that use a PVC and have no node yet.
     fn pending_pods_using(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
         let pods = self.world().pods.iter();
         let waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
@@ -364,7 +360,6 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// Names of a pod's PVCs.
 fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
@@ -393,7 +388,6 @@ fn claim_event(commit: &CommitFact) -> Option<Event> {
     )))
 }
 
-/// The event for a filter call to an extender.
 fn filter_event(call: &ExtenderFact) -> Option<Event> {
     (call.verb == "filter").then(|| Event::ExtenderCalled {
         extender: call.extender.clone(),

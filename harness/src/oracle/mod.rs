@@ -54,7 +54,6 @@ pub(crate) struct Oracle<'p> {
     program_metrics: ProgramMetrics,
     /// Indexes of the running step and of its next action.
     next: (usize, usize),
-    /// Whether the harness is currently calling the driver.
     is_harness_calling: bool,
     /// Whether the scheduler has never listed CSIStorageCapacity objects: it started while the API server did not serve them, or did not
     /// list them before the API server stopped serving them.
@@ -82,7 +81,6 @@ pub(crate) struct Oracle<'p> {
 }
 
 impl<'p> Oracle<'p> {
-    /// The oracle before the first fact of a run.
     pub(crate) fn new(plan: &'p Plan) -> Self {
         let programs = Programs::of(plan);
         let mut world = World::default();
@@ -184,7 +182,6 @@ impl<'p> Oracle<'p> {
             .get_or_init(|| self.violations_if_quiet().is_empty())
     }
 
-    /// The violations that would exist if the cluster became quiet now.
     pub(crate) fn violations_if_quiet(&self) -> Vec<Violation> {
         // A program whose settings are invalid must only exit; other rules do not apply to it.
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
@@ -214,7 +211,6 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether a running publisher needs to call GetCapacity.
     pub(crate) fn must_call_get_capacity(&self) -> bool {
         let world = self.world();
         let must_call = |(instance, publisher): (&Instance, &Publisher)| {

@@ -11,7 +11,6 @@ use fake_apiserver::Verb;
 use crate::journal::{Fact, Observation};
 use crate::scenario::Role;
 
-/// Resources whose objects affect the scheduler's decisions.
 const SCHEDULER_RESOURCES: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
 /// Resources whose objects affect a central publisher, which need not watch the CSIStorageCapacity objects of other clients.
@@ -31,7 +30,6 @@ type Revisions = BTreeMap<Arc<str>, u64>;
 /// The last committed revision of each resource, and the last revision that each program has received.
 #[derive(Debug, Default)]
 pub(super) struct ObservedRevisions {
-    /// The last committed revision of each resource.
     committed: Revisions,
     /// Whether each publisher publishes for its own node only. If not, the suffix of a publisher's client name is a replica number.
     is_distributed: bool,
@@ -111,14 +109,12 @@ impl ObservedRevisions {
         known.any(|(resource, observed)| self.changed_after(resource, *observed))
     }
 
-    /// Whether the resource was changed after the revision `observed`.
     fn changed_after(&self, resource: &str, observed: u64) -> bool {
         self.committed
             .get(resource)
             .is_some_and(|committed| observed < *committed)
     }
 
-    /// Whether a program of the role has not yet received all changes of a resource that it watches.
     pub(super) fn has_undelivered_change(&self, role: Role, resource: &str) -> bool {
         let mut clients = self.observed.iter();
         clients.any(|(client, observed)| {
@@ -137,7 +133,6 @@ impl ObservedRevisions {
         })
     }
 
-    /// Records that a client has received a revision of a resource.
     fn record(&mut self, client: &Arc<str>, resource: &str, revision: u64) {
         if !self.relevant_resources(client).contains(&resource) {
             return;
@@ -152,7 +147,6 @@ impl ObservedRevisions {
         }
     }
 
-    /// Resources whose objects affect the decisions of the client.
     fn relevant_resources(&self, client: &str) -> &'static [&'static str] {
         match Role::of_client(client) {
             Some(Role::Scheduler) => &SCHEDULER_RESOURCES,

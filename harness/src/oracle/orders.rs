@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::plan::{Action, Plan, Target};
 
-/// The requests that create the initial objects of a case.
 pub(super) fn initial_requests(plan: &Plan) -> Vec<UserRequest> {
     plan.objects.iter().filter_map(creation).collect()
 }

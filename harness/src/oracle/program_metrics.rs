@@ -67,7 +67,6 @@ impl ProgramMetrics {
         self.delay = None;
     }
 
-    /// Processes a fault rule that the case adds to the driver.
     pub(super) fn fault_added(&mut self, rule: &Rule) {
         if rule.method != Method::GetCapacity {
             return;

@@ -56,7 +56,6 @@ impl<'p> Programs<'p> {
         self.running.values().any(|running| *running == role)
     }
 
-    /// The publisher instance with this client name.
     pub(super) fn instance(&self, client: &str) -> Instance {
         // For a central publisher, the suffix of the client name is a replica number.
         let node = client.split_once('@').map(|(_, node)| node.to_owned());
@@ -191,7 +190,6 @@ impl<'p> Programs<'p> {
     }
 }
 
-/// Converts the settings of a scheduler to the type of the specification.
 fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),
@@ -209,7 +207,6 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     }
 }
 
-/// Converts the settings of a scheduler extender to the type of the specification.
 fn extender(spec: &ExtenderSpec) -> Extender {
     Extender {
         name: spec.name.clone(),

@@ -37,7 +37,6 @@ pub(super) struct Storage<'p> {
     loses_answers: bool,
 }
 
-/// Capacity used by a volume.
 struct UsedCapacity {
     segment: Segment,
     /// The device that contains the volume; None if the pool has no devices.
@@ -46,7 +45,6 @@ struct UsedCapacity {
     raw: u128,
 }
 
-/// A volume that a CSI call requests.
 struct RequestedVolume<'c> {
     parameters: &'c Parameters,
     is_block: bool,
@@ -280,7 +278,6 @@ impl Backend for Storage<'_> {
     }
 }
 
-/// The volume of this size that a CSI call requests.
 fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
     RequestedVolume {
         parameters: &call.parameters,
@@ -330,7 +327,6 @@ fn extents<'l>(
     undivided.into_iter().chain(usable)
 }
 
-/// Whether volumes with these class parameters and this access type can use a device.
 fn is_usable_device(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
     let mut matching = device.parameters.iter();
     let agrees =

@@ -4,7 +4,6 @@ use fake_csi::{Access, Device, Storage};
 
 use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 
-/// Converts the pool of a topology segment to storage of the fake driver.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear_storage(spec, capacity),
@@ -67,7 +66,6 @@ fn device(spec: &DeviceSpec) -> Device {
     }
 }
 
-/// Formats a pool for the timeline.
 pub(super) fn format_pool(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), ..) => {

@@ -37,7 +37,6 @@ impl Callers {
         }
     }
 
-    /// Registers a CSI method that an action of some step calls.
     pub(super) fn add_called_method(&mut self, method: Method) {
         self.by_actions.push(method);
     }

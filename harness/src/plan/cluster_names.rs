@@ -18,7 +18,6 @@ use crate::segment::Segments;
 pub(super) struct ClusterNames {
     /// Values of node labels by label key, over all nodes and steps.
     label_values: BTreeMap<String, BTreeSet<String>>,
-    /// Resources defined by CustomResourceDefinitions of the case.
     custom_resources: BTreeSet<String>,
 }
 

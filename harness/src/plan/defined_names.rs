@@ -61,7 +61,6 @@ impl DefinedNames {
         }
     }
 
-    /// Adds the names that an action creates.
     pub(super) fn add_action(&mut self, action: &Action) {
         match action {
             Action::Create(object) => self.add_object(object),
@@ -99,18 +98,15 @@ impl DefinedNames {
         check_defined("class", name, &self.classes, "classes", remedy)
     }
 
-    /// Checks that the snapshot of a PVC is defined.
     pub(super) fn check_snapshot(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `driver.snapshots`";
         check_defined("snapshot", name, &self.snapshots, "snapshots", remedy)
     }
 
-    /// Checks that the pod in an expectation is defined.
     pub(super) fn check_expected_pod(&self, name: &str) -> Result<(), String> {
         check_defined("pod", name, &self.pods, "pods", "create it in a step before")
     }
 
-    /// Checks that the PVC in an expectation is defined.
     pub(super) fn check_expected_claim(&self, name: &str) -> Result<(), String> {
         check_defined(
             "claim",
@@ -121,7 +117,6 @@ impl DefinedNames {
         )
     }
 
-    /// Checks that all names in a fact pattern are defined.
     pub(super) fn check_pattern(&self, pattern: &Pattern) -> Result<(), String> {
         self.check_object_name(pattern)?;
         pattern

@@ -18,7 +18,6 @@ type Gates = BTreeMap<String, bool>;
 /// cases are resolved before the first case runs.
 static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
-/// State for the dry runs of one case.
 #[derive(Default)]
 pub(super) struct DryRun {
     /// CustomResourceDefinitions that the case has created so far.
@@ -26,7 +25,6 @@ pub(super) struct DryRun {
 }
 
 impl DryRun {
-    /// Checks that an API server of this release with these feature gates would accept the object.
     pub(super) fn check_accepted(
         &mut self,
         object: &Value,
@@ -122,7 +120,6 @@ fn is_object_error(status: &Status) -> bool {
     matches!(status.code, UNREADABLE | INVALID)
 }
 
-/// Formats an object by kind and name.
 fn kind_and_name(object: &Value) -> String {
     let kind = text(object, "kind");
     match object["metadata"]["name"].as_str() {

@@ -276,7 +276,6 @@ fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
 }
 
 impl Step {
-    /// Whether this step starts the stopped driver.
     pub(crate) fn starts_the_driver(&self) -> bool {
         let mut actions = self.actions.iter();
         actions.any(|(action, _)| matches!(action, Action::Start(Role::Driver)))

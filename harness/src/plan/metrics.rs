@@ -6,13 +6,11 @@ use super::{Plan, Step};
 use crate::expectation::{Metric, Predicate};
 use crate::scenario::{ClusterSpec, MetricsSource};
 
-/// Metrics that the specification checks in a case.
 pub(super) fn specified_metrics(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
     let names = capacity_spec::metrics::NAMES.into_iter();
     names.filter(|_| cluster.metrics).collect()
 }
 
-/// Expectations about metrics in a step.
 fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
     let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
         Predicate::Metrics(metrics) => Some(&metrics.0),
@@ -32,7 +30,6 @@ impl Plan {
         self.metrics_sources().contains(&source)
     }
 
-    /// The components whose metrics the case reads.
     pub(crate) fn metrics_sources(&self) -> BTreeSet<MetricsSource> {
         let is_specified = |source: &MetricsSource| {
             !self.specified_metrics.is_empty() && source.role().is_none_or(|role| self.roles.contains(&role))

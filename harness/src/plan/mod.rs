@@ -83,7 +83,6 @@ impl Plan {
         }
     }
 
-    /// Texts for which expectations search in log lines.
     pub(crate) fn expected_log_texts(&self) -> Vec<String> {
         let expectations = self.steps.iter().flat_map(|step| &step.expect);
         let patterns = expectations.flat_map(|expect| expect.predicate.kind().patterns());

@@ -174,7 +174,6 @@ pub(crate) fn volume(spec: &VolumeSpec) -> Value {
     volume
 }
 
-/// The API group of external-snapshotter.
 pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 
 /// The parameters of a StorageClass object whose values are strings.

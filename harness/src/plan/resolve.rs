@@ -368,7 +368,6 @@ mod tests {
     use crate::plan::Action;
     use crate::scenario::parse;
 
-    /// Resolves a case with this id, cluster and steps.
     fn resolved(id: &str, cluster: &Value, steps: &Value) -> Result<Plan, String> {
         let text = json!({"id": id, "title": "t", "cluster": cluster, "steps": steps}).to_string();
         let plan = parse("case.yaml", &text).and_then(|cases| resolve(&cases[0]));

@@ -31,17 +31,12 @@ pub(super) struct Scope<'s> {
     pub(super) capacity_objects_created: usize,
     /// Ids of all API server faults defined so far.
     pub(super) faults: BTreeSet<String>,
-    /// Ids of all driver faults defined so far.
     pub(super) driver_faults: BTreeSet<String>,
-    /// Names of all reservations defined so far.
     pub(super) reservations: BTreeSet<String>,
     /// Names of all driver responses defined so far.
     pub(super) responses: BTreeSet<String>,
-    /// Pods, PVCs and classes defined so far.
     pub(super) defined: DefinedNames,
-    /// The CSI methods called in any step.
     pub(super) callers: Callers,
-    /// Nodes, segments and resources of all steps.
     pub(super) cluster_names: ClusterNames,
     /// Whether an earlier step has unregistered the driver from a node.
     pub(super) is_unregistered: bool,
@@ -49,21 +44,18 @@ pub(super) struct Scope<'s> {
     pub(super) release: Release,
     /// Feature gates of the API server in the step.
     pub(super) gates: BTreeMap<String, bool>,
-    /// Validates objects with a dry run against an API server.
     pub(super) dry_run: DryRun,
     /// Whether CSIStorageCapacity objects may exist: the API server has served the resource at some time.
     pub(super) has_capacities: bool,
 }
 
 impl Scope<'_> {
-    /// Sets the release and feature gates of the API server for the following steps.
     pub(super) fn set_release_and_gates(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
         self.has_capacities |= api(release, gates).version().is_some();
     }
 
-    /// Checks that the API server, with its current release and feature gates, would accept the object.
     pub(super) fn check_accepted(&mut self, object: &Value) -> Result<(), String> {
         self.register_class_object(object);
         pod_fields::check(object, &self.roles)?;
@@ -79,7 +71,6 @@ impl Scope<'_> {
         }
     }
 
-    /// Checks that CSIStorageCapacity objects may exist in the step.
     pub(super) fn check_can_have_capacities(&self) -> Result<(), String> {
         if self.has_capacities {
             return Ok(());

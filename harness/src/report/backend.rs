@@ -11,7 +11,6 @@ use fake_csi::Storage;
 use crate::journal::{CallFact, Fact, Observation};
 use crate::plan::{Action, Plan};
 
-/// A volume that the driver has created.
 struct Volume {
     segment: Segment,
     bytes: u64,

@@ -9,7 +9,6 @@ use crate::journal::{CallFact, Fact, Observation, RefusalFact};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
-/// Maximum number of messages in a diagram.
 const MESSAGES_MAX: usize = 28;
 
 /// A participant of the sequence diagram. The order of the variants is the display order.

@@ -79,7 +79,6 @@ impl CaseFile {
     }
 }
 
-/// Reads the text of a case file.
 pub(super) fn text_in(path: &Path) -> Result<String, ScenarioError> {
     read_text_file(path)
         .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; name a case file")))

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Values of table cells by cell name.
 pub(super) type Cells = BTreeMap<String, Value>;
 
 /// Maximum depth of references from one cell to another.

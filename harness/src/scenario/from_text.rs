@@ -46,7 +46,6 @@ impl<'de> Deserialize<'de> for Gate {
     }
 }
 
-/// Deserializes a map of feature gates.
 pub(crate) fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
     let gates = BTreeMap::<Gate, bool>::deserialize(deserializer)?;
     Ok(gates.into_iter().map(|(gate, on)| (gate.0, on)).collect())

@@ -42,7 +42,6 @@ impl Outline {
         format!("{}\"{key}\": {value}, {}", &text[..start], &text[start..])
     }
 
-    /// Whether the top-level map is written in braces.
     fn is_in_braces(&self, text: &str) -> bool {
         let start = self.keys.first().map_or(0, |(_, start)| *start);
         text[..start].trim_end().ends_with('{')

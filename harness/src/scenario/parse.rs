@@ -172,7 +172,6 @@ fn parse_scenario(source: &str, text: String, row: Option<&str>) -> Result<Scena
     })
 }
 
-/// Replaces the case id in the text of a case.
 fn with_id(mut text: String, current: &Spanned<String>, id: &str) -> String {
     let span = current.defined.span();
     if current.value != id

@@ -119,7 +119,6 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 ];
 
 impl Comparison {
-    /// Splits a comparison operator off the start of a text.
     pub(super) fn split_operator(text: &str) -> Option<(Self, &str)> {
         COMPARISONS
             .iter()

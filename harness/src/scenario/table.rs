@@ -19,7 +19,6 @@ pub struct Table {
 /// Maximum total size in bytes of all expanded rows of a file. Limited, because each row repeats the text of the file.
 pub(super) const ROWS_BYTES_MAX: usize = 32 << 20;
 
-/// An error in a table of a case file, with its position.
 pub(super) struct TableError {
     pub(super) line: u64,
     pub(super) column: u64,
@@ -32,7 +31,6 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
-/// Expands the text of the case file for each row of the table.
 pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> {
     check(table)?;
     let columns = &table.columns.value;

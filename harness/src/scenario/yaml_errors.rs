@@ -10,7 +10,6 @@ use crate::renamed::old_of;
 /// Line and column in a YAML text, from 1.
 type Position = (u64, u64);
 
-/// Position and message of a YAML error.
 pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
     let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();

@@ -106,7 +106,6 @@ impl PositionContext {
     }
 }
 
-/// A YAML value and its position.
 struct Node(Spanned<Content>);
 
 enum Content {

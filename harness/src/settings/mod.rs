@@ -41,7 +41,6 @@ pub struct Setting {
     pub case_key: &'static str,
     /// Possible values of the setting, spelled as in manifests.
     pub values: &'static str,
-    /// Feature that a program claims if it supports the setting.
     pub(crate) claim: FeatureClaim,
     value: fn(&Settings) -> Value,
 }
@@ -55,11 +54,9 @@ pub(crate) enum FeatureClaim {
     Other(&'static str),
     /// A feature that covers only this setting.
     Feature {
-        /// Name of the feature.
         name: &'static str,
         /// What a program with the feature can do, in one sentence.
         text: &'static str,
-        /// Whether a case with these settings needs the feature.
         is_needed: fn(&Settings) -> bool,
     },
 }
@@ -76,7 +73,6 @@ pub(crate) struct Value {
 }
 
 impl Setting {
-    /// The value of this setting in the settings of a case.
     pub(crate) fn value(&self, settings: &Settings) -> Value {
         (self.value)(settings)
     }

@@ -35,7 +35,6 @@ impl Operator {
     ];
 }
 
-/// Operators of selector requirements, as spelled in the API.
 const OPERATORS: [(&str, Operator); 6] = [
     ("In", Operator::In),
     ("NotIn", Operator::NotIn),

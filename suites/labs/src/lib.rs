@@ -21,7 +21,6 @@ pub mod sweep;
 pub use command_result::CommandResult;
 pub use pairs::pairs;
 
-/// Parses a command line argument that is a count of at least 1.
 fn at_least_one<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
     clap::builder::RangedU64ValueParser::new().range(1..)
 }

@@ -55,7 +55,6 @@ pub fn observed_references() -> (Systems, ExecutedMutants) {
     }
 }
 
-/// The references with the named mutant.
 fn mutated(name: &'static str) -> Systems {
     let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
     systems.unwrap_or_else(|| panic!("mutants.diff defines no mutant {name}"))

@@ -29,7 +29,6 @@ pub(crate) fn systems() -> Systems {
     adjusted(&Adjustments::default())
 }
 
-/// The references as systems under test, with changed options.
 pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
     let (of_publisher, of_scheduler) = (adjustments.publisher.clone(), adjustments.scheduler.clone());
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {

@@ -179,7 +179,6 @@ fn fault_effect(fault: &impl Serialize) -> &'static str {
     effects.find(|key| fields.get(key).is_some()).unwrap_or_default()
 }
 
-/// The tag of a serialized enum, as in the case format.
 fn enum_tag(value: &impl Serialize) -> String {
     match json!(value) {
         Value::String(word) => word,

@@ -48,7 +48,6 @@ pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &
     })
 }
 
-/// Id of the case that is generated from a seed.
 pub(super) fn id(focus: &Focus, seed: u64) -> String {
     format!("{EXPLORED}/{focus}/{seed}")
 }

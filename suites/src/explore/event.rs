@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::cluster::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 
-/// The API `kind` of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

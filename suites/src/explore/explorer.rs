@@ -89,14 +89,12 @@ pub struct Exploration {
     pub shrinking: Option<usize>,
 }
 
-/// The runs of one generated cluster.
 struct ExploredCluster {
     generated: Generated,
     /// The first run, followed by a run for each excused rule.
     runs: Vec<Run>,
 }
 
-/// One run of a cluster.
 struct Run {
     /// Rules that earlier runs violated, and that this run therefore excuses.
     excused: ExcusedRules,
@@ -104,7 +102,6 @@ struct Run {
 }
 
 impl ExploredCluster {
-    /// Whether the first run was inconclusive.
     fn is_undecided(&self) -> bool {
         let first = self.runs.first();
         first.is_some_and(
@@ -249,7 +246,6 @@ impl Explorer {
         ran.map_err(|_| format!("the run did not end within {} s", RUN_TIMEOUT.as_secs()))
     }
 
-    /// The session that runs the cluster of a seed.
     pub(super) fn session(&self, seed: u64) -> Session {
         let mut session = (*self.session).clone();
         session.options.seed = self.is_simulated.then_some(seed);
@@ -408,7 +404,6 @@ impl Until {
         })
     }
 
-    /// Whether the cluster with this number is part of the exploration.
     fn includes_cluster(self, number: u64) -> bool {
         match self {
             Until::Clusters(clusters) => number < clusters,
@@ -417,7 +412,6 @@ impl Until {
     }
 }
 
-/// The plan of a generated case.
 pub(super) fn parse_generated_case(text: &str) -> Result<Plan, String> {
     resolve_generated_case("generated.yaml", text).map_err(|error| error.to_string())
 }

@@ -24,7 +24,6 @@ pub(super) struct Step<'h> {
 }
 
 impl History {
-    /// Removes the events that are not possible in the state in which they occur.
     pub(super) fn without_impossible_events(mut self) -> Self {
         let mut state = State::of(&self.cluster);
         for step in &mut self.steps {

@@ -109,7 +109,6 @@ fn add_part_removals(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) 
     }
 }
 
-/// Adds replacements of each size by simpler sizes.
 fn add_size_reductions(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>) {
     let mut each = |step: PathElement, value: &Value| {
         path.push(step);

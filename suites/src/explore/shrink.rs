@@ -115,7 +115,6 @@ mod tests {
         deadline: None,
     };
 
-    /// Minimizes a history with a predicate on its JSON.
     async fn shrunk(history: History, reproduces: impl Fn(&Value) -> bool) -> (Value, Shrunk) {
         let shrunk = shrink(history, ALL, |candidate| {
             std::future::ready(reproduces(&json!(candidate)))

@@ -24,7 +24,6 @@ pub(super) const USUAL_RELEASE: u8 = 36;
 
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Existing nodes by name, with their labels.
     pub(super) nodes: BTreeMap<String, Node>,
     /// Names of the nodes on which the driver is registered.
     registered: BTreeSet<String>,
@@ -95,7 +94,6 @@ impl State {
         self.faults.is_empty() && self.may_be_killed.is_empty() && !is_driver_away && !hangs
     }
 
-    /// Whether the API server serves CSIStorageCapacity.
     pub(super) fn serves_capacity_objects(&self) -> bool {
         match self.minor {
             ..=18 => false,
@@ -323,7 +321,6 @@ impl State {
     }
 }
 
-/// The names of the claims that are created with a pod.
 fn created_claims(pod: &Pod) -> impl Iterator<Item = String> {
     let claims = pod.claims.iter().enumerate();
     let created = claims.filter(|(_, claim)| claim.name.is_none());
@@ -337,7 +334,6 @@ fn running(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     cluster.roles.iter().copied().chain(driver).collect()
 }
 
-/// The programs that exit at start because of their settings.
 fn programs_exiting_at_start(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     let ends = [
         (Role::Publisher, cluster.publisher.exits_at_start()),

@@ -30,7 +30,6 @@ const CLUSTER: [&str; 15] = [
 /// Rules of the specification, by id, that a generated case does not check.
 pub type ExcusedRules = BTreeSet<&'static str>;
 
-/// Header fields of a case.
 pub(super) struct CaseHeader<'t> {
     pub(super) id: &'t str,
     pub(super) title: &'t str,
@@ -40,7 +39,6 @@ pub(super) struct CaseHeader<'t> {
     pub(super) comment: &'t [String],
 }
 
-/// Expectations of a step.
 pub(super) enum Expectations {
     /// The specification as a whole must hold.
     Specification,

@@ -123,7 +123,6 @@ async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> 
         .await)
 }
 
-/// The demands of the specification for each step of a stored run.
 fn stored_demands(result: &CaseResult) -> Result<Vec<RequiredState>, FindingError> {
     let Some(folder) = &result.folder else {
         let why = result.store_error.clone();
@@ -141,7 +140,6 @@ fn stored_demands(result: &CaseResult) -> Result<Vec<RequiredState>, FindingErro
     ))
 }
 
-/// The case of a finding with the specification as its expectation.
 fn case_with_specification(finding: &Finding, title: &str) -> String {
     with_header(finding, title, &[], &finding.excused, |head| {
         specified_case(head, &finding.shrunk.history)

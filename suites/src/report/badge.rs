@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::{CaseRecord, CaseVerdict, Report, page};
 
-/// Label, message and colour.
 struct Badge {
     label: String,
     message: String,

@@ -99,7 +99,6 @@ fn test_case(case: &CaseRecord) -> TestCase {
     test
 }
 
-/// JUnit status of a case.
 enum Status<'r> {
     Passed,
     Failed(&'r CaseRecord),

@@ -469,7 +469,6 @@ impl Report {
     }
 }
 
-/// JSON Schema of a level.
 fn levels(_: &mut SchemaGenerator) -> Schema {
     let levels = [Level::Core, Level::Extended, Level::Provisional];
     let words: Vec<_> = levels.iter().map(|level| serde_json::json!(level)).collect();

@@ -92,12 +92,10 @@ fn spellings() -> [&'static str; 7] {
     CaseVerdict::ALL.map(CaseVerdict::as_str)
 }
 
-/// JSON Schema of a verdict.
 pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": spellings()})
 }
 
-/// JSON Schema of counts by verdict.
 pub(super) fn counts_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

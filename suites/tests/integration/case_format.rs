@@ -100,7 +100,6 @@ fn camel(name: &str) -> String {
 struct Key {
     name: String,
     doc: String,
-    /// Whether the YAML key is required.
     is_required: bool,
 }
 

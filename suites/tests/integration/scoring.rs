@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 /// Number of concurrent cases; may exceed the cores, because cases mostly wait.
 const CONCURRENCY: usize = 8;
 
-/// Filter cases, with the scoring gate enabled.
 fn filter_cases_with_scoring() -> Vec<Plan> {
     let areas = ["scheduler/filter", "scheduler/claims", "scheduler/requeue"];
     let all = plans(&case_files()).unwrap();

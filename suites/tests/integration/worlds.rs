@@ -62,7 +62,6 @@ impl fake_csi::Observer for CsiCounter {
     }
 }
 
-/// A cluster in which a recording is replayed.
 struct Replay<'w> {
     world: &'w RecordedCluster,
     recording: &'w Recording,

@@ -27,7 +27,6 @@ pub(crate) struct DoctorArgs {
 /// The observation of a passed check, as text; or the problem with its remedy.
 type CheckResult = Result<String, String>;
 
-/// A check of this machine.
 struct Check {
     what: &'static str,
     probe: fn() -> CheckResult,
@@ -62,7 +61,6 @@ const fn optional(what: &'static str, probe: fn() -> CheckResult, only_for: &'st
     }
 }
 
-/// Runs all checks, and prints a line for each check.
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let machine = CHECKS
         .iter()

@@ -10,10 +10,8 @@ use suites::harness::manifest::Manifest;
 
 use super::{CheckResult, find_in_path};
 
-/// The name of a check, and its result.
 pub(super) type NamedResult = (&'static str, CheckResult);
 
-/// Checks each program of the manifest.
 pub(super) fn check(manifest: &Manifest) -> Vec<NamedResult> {
     let mut lines = vec![("manifest", Ok(summary(manifest)))];
     lines.extend(

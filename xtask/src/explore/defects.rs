@@ -78,7 +78,6 @@ async fn try_all(
     }
 }
 
-/// Explores until the first finding, or until the budget is used up.
 async fn explore_until_finding(explorer: Explorer, budget: Duration) -> Attempt {
     let began = Instant::now();
     let mut exploration = Exploration::default();

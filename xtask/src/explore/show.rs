@@ -19,7 +19,6 @@ pub(super) fn progress() -> ProgressBar {
     bar
 }
 
-/// The progress of an exploration in one line.
 pub(super) fn progress_line(exploration: &Exploration, elapsed: Duration) -> String {
     let minimizing = exploration
         .shrinking

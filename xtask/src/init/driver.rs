@@ -17,7 +17,6 @@ use references::built_in;
 /// Name of the node for which the driver is started.
 const NODE: &str = "n1";
 
-/// The case in which the driver is called.
 const IDENTITY_CASE: &str = "id: driver/init/identity
 title: the identity of the driver
 requirements: [CSI-30]
@@ -33,7 +32,6 @@ steps:
         why: a driver whose name and node are unknown cannot be tested
 ";
 
-/// Identity of a driver, according to its responses.
 pub(super) struct DriverIdentity {
     /// Driver name and topology for the manifest; placeholders if the driver reported no name.
     pub(super) names: Names,
@@ -43,7 +41,6 @@ pub(super) struct DriverIdentity {
     pub(super) failure: Option<String>,
 }
 
-/// Placeholder names for an unknown driver.
 pub(super) fn placeholder_names() -> Names {
     Names {
         name: "driver.example.com".to_owned(),

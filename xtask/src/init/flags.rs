@@ -2,7 +2,6 @@
 
 use suites::harness::scenario::Role;
 
-/// A flag that a program may have.
 pub(super) struct Flag {
     /// Alternative names of the flag, without dashes.
     pub(super) names: &'static [&'static str],

@@ -7,10 +7,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// Timeout of a program's `--help`.
 const HELP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum size of the help text, in bytes.
 const MAX_HELP_BYTES: u64 = 1 << 20;
 
 /// Flags of the subcommand that `argv` names, or else of the program; names without dashes.

@@ -114,7 +114,6 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, InitError> {
     }
 }
 
-/// Writes a copy of a built-in manifest.
 fn copy_built_in_manifest(name: &str, output: &Path) -> Result<Exit, InitError> {
     let Some((_, text)) = built_in_manifests().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = built_in_manifests().map(|(name, _)| name).collect();

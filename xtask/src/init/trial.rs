@@ -12,7 +12,6 @@ use super::draft::Draft;
 use crate::config_flags::BoxError;
 use references::built_in;
 
-/// Result of a trial case.
 pub(super) struct TrialResult {
     pub(super) case: String,
     /// The feature that the case verifies; `None` for the basic case, which must pass before other trial cases run.

@@ -12,7 +12,6 @@ use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
-/// Message when the user interrupts a measurement.
 const INTERRUPTED: &str = "results are printed after all measurements, so no result is printed";
 
 pub(crate) fn run(args: BenchArgs) -> Result<Exit, Exit> {

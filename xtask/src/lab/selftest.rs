@@ -295,7 +295,6 @@ fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
     Some(ShardsRecord::of(shard, texts, args.part.run_id.clone()))
 }
 
-/// Prints the result, and writes it into the folder.
 pub(crate) fn print_and_write(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
     if json {
         print!("{}", report.to_json());
@@ -409,7 +408,6 @@ fn print_violation_coverage(demands: &ViolationCoverage) {
     );
 }
 
-/// Describes the defects, without running them.
 fn print_defects(defects: &[suites::Defect]) {
     let paint = Paint::of(&std::io::stdout());
     for defect in defects {

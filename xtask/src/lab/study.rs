@@ -8,11 +8,10 @@ use super::run_abortable;
 use crate::out::println;
 use crate::{Exit, manifest, mutants, preflight};
 
-/// Runs a study, and prints its findings.
 pub(crate) fn run(args: StudyArgs) -> Result<Exit, Exit> {
     run_abortable(
         move || run_study(&args),
-        "a study prints its results at its end, so none are printed; --small runs a shorter study",
+        "a study prints its results at its end, so no result is printed; --small runs a shorter study",
     )
 }
 

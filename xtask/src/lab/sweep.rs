@@ -82,7 +82,6 @@ struct CurrentCase {
     ended: Vec<CellRecord>,
 }
 
-/// Sweeps the selected cases.
 pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     let under_test = SystemsUnderTest::new(args.sut.as_deref(), args.defect)?;

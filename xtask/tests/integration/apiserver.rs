@@ -30,7 +30,6 @@ const KINDS: [(&str, &str, &str); 15] = [
     ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
 ];
 
-/// An API server outside of the harness.
 struct ExternalServer {
     _serving: Serving,
     folder: tempfile::TempDir,

@@ -32,7 +32,6 @@ fn bench(kubeconfig: &Path, more: &[&str]) -> String {
     run_expecting(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
 }
 
-/// Runs a measurement of `bench`, and returns its JSON output.
 fn run_and_parse(part: &[&str]) -> Value {
     let (printed, _) = run_expecting(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
     serde_json::from_str(&printed).unwrap()
@@ -53,7 +52,6 @@ fn assert_percentiles(measurement: &Value) {
     assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{measurement}");
 }
 
-/// The response of the API server to a GET request for a path.
 fn get_path(kubeconfig: &Path, path: &str) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -69,7 +67,6 @@ fn get_path(kubeconfig: &Path, path: &str) -> Value {
     })
 }
 
-/// The names of the namespaces of a server.
 fn namespaces(kubeconfig: &Path) -> Vec<Value> {
     let list = get_path(kubeconfig, "/api/v1/namespaces");
     let items = list["items"].as_array().unwrap();

@@ -178,7 +178,6 @@ fn any_does_not_match_an_unset_setting() {
     assert!(out.contains("    | has[]\n"), "{out}");
 }
 
-/// The journal of a case in a run with this output folder.
 fn journal(output: &Path, case: &str) -> String {
     let run = output.join("cases").join(case.replace('/', "."));
     std::fs::read_to_string(run.join("journal.jsonl")).unwrap()

@@ -162,7 +162,6 @@ fn links_between_pages_have_targets() {
     }
 }
 
-/// The example failure in README.md matches the program's output.
 #[test]
 fn the_failure_in_the_readme_is_current() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();

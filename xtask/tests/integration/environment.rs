@@ -118,7 +118,6 @@ struct Run {
 }
 
 impl Run {
-    /// Starts the run, and waits until the first case has passed.
     fn start_and_wait_for_first_case() -> Self {
         let (report, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let args = [

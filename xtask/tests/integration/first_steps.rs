@@ -153,7 +153,6 @@ fn write_publisher_script(folder: &Path) {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Runs the program with these lines as standard input.
 fn run_with_input(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(args)

@@ -44,7 +44,6 @@ impl Plugin {
         self.folder.path()
     }
 
-    /// Runs the plugin and checks the exit code.
     fn run_expecting(&self, code: i32, args: &[&str]) -> (String, String) {
         let mut command = Command::new(self.path().join("kubectl-capacity"));
         let output = command

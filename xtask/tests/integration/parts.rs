@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::program::{run_expecting, text};
 
-/// A command that runs unsharded and in shards.
 struct ShardedCommand {
     folder: tempfile::TempDir,
     words: &'static [&'static str],
@@ -37,7 +36,6 @@ impl ShardedCommand {
         (run.status.code(), text(&run.stdout), text(&run.stderr))
     }
 
-    /// Runs the command without shards, and returns the output.
     fn run_unsharded(&self) -> String {
         let (code, messages, error) = self.run(&[], &self.path("whole"));
         assert_eq!(code, Some(self.exit), "{messages}{error}");
@@ -59,7 +57,6 @@ impl ShardedCommand {
         run_expecting(exit, &["report", "merge", "--parts", &parts, "--output", &output])
     }
 
-    /// A text without paths and times.
     fn without_paths_and_times(&self, text: &str) -> String {
         let text = self.with_equal_paths(text);
         let lines = text.lines().map(|line| {
@@ -107,7 +104,6 @@ fn is_time(word: &str) -> bool {
     number.contains('.') && number.parse::<f64>().is_ok()
 }
 
-/// Removes start times and durations.
 fn without_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {

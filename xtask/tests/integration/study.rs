@@ -8,7 +8,6 @@ use suites::Catalogue;
 
 use crate::program::run_expecting;
 
-/// Runs a study that must hold, and checks its output.
 fn assert_study_holds(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();

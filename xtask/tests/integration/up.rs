@@ -29,7 +29,6 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// A client for a kubeconfig file, optionally with another token.
 async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     let file = Kubeconfig::read_from(kubeconfig).unwrap();
     let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
@@ -41,7 +40,6 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// The path of the kubeconfig that `up` printed.
 fn printed_kubeconfig(up: &Serving) -> PathBuf {
     let mut lines = up
         .messages

@@ -28,7 +28,6 @@ fn names(names: &mut Value) {
     }
 }
 
-/// Adds the storage version of a CRD to `status.storedVersions`.
 pub(crate) fn add_stored_version(definition: &mut Value) {
     let mut versions = json::list(&definition["spec"]["versions"]).iter();
     let Some(storage) = versions.find(|version| version["storage"] == true) else {

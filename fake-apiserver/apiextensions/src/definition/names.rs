@@ -62,7 +62,6 @@ impl AcceptedNames {
         known.flat_map(|group| group.waiting.iter().cloned()).collect()
     }
 
-    /// The names that CRDs of the group other than the stored CRD `definition` have accepted.
     pub(crate) fn of_other_crds(&self, definition: &Value) -> OtherNames<'_> {
         OtherNames {
             group: self.0.get(json::string(&definition["spec"], "group")),

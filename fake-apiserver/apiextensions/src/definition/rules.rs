@@ -23,7 +23,6 @@ const COLUMN_FORMATS: [&str; 8] = [
     "int64",
     "password",
 ];
-/// The maximum number of `selectableFields` of a CRD version.
 const SELECTABLE_MAX: usize = 8;
 /// The annotation that CRDs in protected API groups require.
 const APPROVAL: &str = "api-approved.kubernetes.io";

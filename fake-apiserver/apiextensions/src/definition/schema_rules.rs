@@ -19,7 +19,6 @@ const FORBIDDEN: [&str; 7] = [
     "$ref",
 ];
 
-/// Validates the schema of one CRD version; adds errors below the path `at`.
 pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     let before = errors.len();
     if schema["nullable"] == true {

@@ -7,7 +7,6 @@ use super::verdict::Verdict;
 use fake_apiserver::extension::schema::{Checks, Schema};
 use serde_json::Value;
 
-/// The function that validates a value against one schema.
 type ValidateFn = fn(&Value, &Schema, OldValue<'_>, &mut Trail) -> Verdict;
 
 /// Validates a value against the schemas in `allOf`, `anyOf`, `oneOf` and `not`.

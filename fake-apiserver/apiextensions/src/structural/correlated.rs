@@ -8,7 +8,6 @@ use serde_json::Value;
 /// The corresponding value in the object before the update; None if the old object has no such value.
 pub(crate) type OldValue<'a> = Option<&'a Value>;
 
-/// The value that the member `name` had in the old object.
 pub(crate) fn member<'a>(before: OldValue<'a>, name: &str) -> OldValue<'a> {
     before?.as_object()?.get(name)
 }

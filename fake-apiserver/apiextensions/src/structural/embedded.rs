@@ -44,7 +44,6 @@ fn visit(
     }
 }
 
-/// Decodes type and metadata of one embedded resource.
 fn decode_embedded_object(
     value: &mut Value,
     trail: &Trail,
@@ -104,7 +103,6 @@ fn validate_nested(value: &Value, schema: &Schema, trail: &mut Trail, errors: &m
     }
 }
 
-/// Validates the type and metadata of one embedded resource.
 fn validate_embedded_object(
     members: &Map<String, Value>,
     value: &Value,

@@ -32,7 +32,6 @@ impl Failure {
         Self { path, kind }
     }
 
-    /// Creates a validation error that has no field path.
     pub(super) fn without_path(text: String) -> Self {
         let kind = FailureKind::Rule("".into(), text);
         Self { path: None, kind }

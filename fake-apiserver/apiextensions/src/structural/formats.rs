@@ -11,7 +11,6 @@ use regex::Regex;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
-/// Checks whether a string matches a format.
 type Fits = fn(&str) -> bool;
 
 /// String formats with their validation. The format names are without dashes.

@@ -7,10 +7,8 @@ use fake_apiserver::extension::schema::{Additional, Checks, ListType, Pattern, S
 use fake_apiserver::extension::{json, pattern};
 use serde_json::Value;
 
-/// The values that `type` may have in a structural schema.
 pub(crate) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Parses a schema in its JSON form.
 pub(crate) fn read(text: &Value) -> Schema {
     let of = if_known(&TYPES, json::string(text, "type"));
     let flag = |name: &str| text[name] == true;

@@ -18,7 +18,6 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-/// Reports the invalid expressions of the schema at path `at`.
 pub(crate) fn validate_expressions(text: &Value, at: &str, errors: &mut ErrorList) {
     visit(text, &read(text), at, (true, None), errors);
 }

@@ -45,7 +45,6 @@ impl Trail {
         &self.0
     }
 
-    /// The path of a member of the visited value.
     pub(crate) fn member_path(&self, name: &str) -> String {
         match self.is_root() {
             true => name.to_owned(),

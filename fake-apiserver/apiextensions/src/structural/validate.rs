@@ -19,7 +19,6 @@ pub(crate) fn validate(value: &Value, schema: &Schema, before: OldValue<'_>) -> 
     validate_with_ratcheting(value, schema, before, &mut Trail::default()).failures
 }
 
-/// Validates a value. Errors are dropped if the value is unchanged (ratcheting).
 fn validate_with_ratcheting(
     value: &Value,
     schema: &Schema,

@@ -15,7 +15,6 @@ mod webhook_server;
 
 use fake_apiserver::extension::Extension;
 
-/// The extensions with which the tests start their servers.
 fn extensions() -> Vec<Extension> {
     vec![
         fake_apiserver_apiextensions::extension(),

@@ -47,7 +47,6 @@ enum ValueCondition {
     Text,
 }
 
-/// The type of a protobuf field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldType {
     Text,
@@ -67,12 +66,10 @@ const TYPES: [(&str, FieldType); 5] = [
     ("any", FieldType::Any),
 ];
 
-/// Encodes an OpenAPI v2 document.
 pub(super) fn encode_version2(document: &Value) -> Vec<u8> {
     encode_document(&SECOND, document)
 }
 
-/// Encodes an OpenAPI v3 document.
 pub(super) fn encode_version3(document: &Value) -> Vec<u8> {
     encode_document(&THIRD, document)
 }
@@ -220,7 +217,6 @@ impl GnosticField {
     }
 }
 
-/// Writes a nested message.
 fn put_nested(out: &mut Vec<u8>, number: u32, fill: impl FnOnce(&mut Vec<u8>)) {
     let mut content = Vec::new();
     fill(&mut content);
@@ -246,7 +242,6 @@ mod tests {
         }
     }
 
-    /// Encodes a length-delimited field.
     fn length_delimited(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
         put_bytes(&mut out, number, bytes.as_ref());

@@ -4,11 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// Prefix of references to schemas in OpenAPI v3.
 const COMPONENTS: &str = "#/components/schemas/";
-/// Prefix of references to schemas in OpenAPI v2.
 const DEFINITIONS: &str = "#/definitions/";
-/// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
 /// Parameters that each operation lists inline instead of as a `$ref`, because old clients detect supported features by these parameters.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];

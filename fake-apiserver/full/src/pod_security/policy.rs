@@ -4,14 +4,10 @@ use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 use std::fmt;
 
-/// The levels of the Pod Security Standards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// The level `privileged`: unrestricted.
     Privileged,
-    /// The level `baseline`: prevents known privilege escalations.
     Baseline,
-    /// The level `restricted`: requires pods to follow hardening best practices.
     Restricted,
 }
 
@@ -42,9 +38,7 @@ impl fmt::Display for Standard {
 
 /// The Pod Security standards that the labels of a namespace select.
 pub(super) struct Policy {
-    /// Pods that violate this standard are rejected.
     pub(super) enforce: Standard,
-    /// Pods and pod templates that violate this standard cause a warning.
     pub(super) warn: Standard,
 }
 

@@ -36,7 +36,6 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The names of the containers for which `does` is true.
     pub(super) fn containers_that(&self, mut does: impl FnMut(&'a Value) -> bool) -> Vec<&'a str> {
         let found = self.containers.iter().filter(|container| does(container));
         found.map(|container| json::string(container, "name")).collect()
@@ -72,7 +71,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A sorted set of strings.
 pub(super) type Texts<'a> = BTreeSet<&'a str>;
 
 /// Formats container names: `container "a"`, `containers "a", "b"`.

@@ -45,7 +45,6 @@ fn validate_resource_names(rule: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates `paramKind` of an admission policy.
 pub(super) fn validate_param_kind(of: &Value, at: &str, errors: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         if string(of, name).is_empty() {

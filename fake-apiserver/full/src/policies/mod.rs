@@ -22,7 +22,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The extension that serves and evaluates admission policies.
 pub(crate) fn extension() -> Extension {
     Extension {
         resources: vec![

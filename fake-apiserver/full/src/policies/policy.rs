@@ -6,7 +6,6 @@ use fake_apiserver_cel::{Expression, Scope};
 use fake_apiserver_webhooks::{MatchConditions, MatchCriteria, evaluate};
 use serde_json::Value;
 
-/// A compiled CEL expression, or the compilation error.
 pub(super) type CompiledExpression = Result<Expression, String>;
 
 /// The value of an expression, or the reason why it has none.
@@ -54,7 +53,6 @@ pub(super) enum Mutation {
     Patch(CompiledExpression),
 }
 
-/// A binding of an admission policy: restricts the policy to some requests, and selects its parameters and actions.
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,

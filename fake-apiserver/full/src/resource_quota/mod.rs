@@ -47,7 +47,6 @@ fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Objec
     (!quotas.is_empty()).then_some((kind, quotas))
 }
 
-/// Rejects a created or updated object that exceeds a quota.
 fn check(txn: &dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     if old.is_some_and(|old| !usage::may_grow(kind, new, old)) {
         return Ok(());

@@ -19,7 +19,6 @@ struct Evaluator {
     plural: &'static str,
     /// Whether objects of the kind can use the quota resource with this name.
     tracks: fn(&str) -> bool,
-    /// Computes the amounts that an object uses of each quota resource.
     usage: fn(&Value) -> Amounts,
     /// Whether an API object (second argument) matches a quota scope (first argument).
     is_in: fn(&Value, &Value) -> bool,
@@ -110,7 +109,6 @@ pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     used
 }
 
-/// Whether an update can increase the quota usage of the object, and must be checked.
 pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
     Evaluator::of(kind).is_some_and(|of| (of.grows)(new, old))
 }

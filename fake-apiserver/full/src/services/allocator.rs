@@ -24,7 +24,6 @@ pub(super) fn assign_addresses_and_ports(
     assign_node_ports(txn, kind, network, service, old)
 }
 
-/// The error response to an invalid service.
 pub(super) fn invalid_status(kind: &Kind, service: &Value, errors: ErrorList) -> Status {
     Status::invalid(kind.group_kind(), metadata::text(service, "name"), errors)
 }

@@ -116,7 +116,6 @@ fn sync_ip_addresses(
     }
 }
 
-/// The IPAddress object that reserves an IP for a service.
 fn ip_address_object(ip: &str, parent: &Value) -> Value {
     json!({
         "metadata": {"labels": {

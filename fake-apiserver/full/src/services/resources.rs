@@ -9,7 +9,6 @@ use fake_apiserver::extension::resource::{AGE, NAME, text, text_or_default};
 use fake_apiserver::extension::resource::{MetadataChecks, ResourceDefinition, StatusMetadata};
 use serde_json::Value;
 
-/// API group of both kinds.
 pub(super) const GROUP: &str = NETWORKING.group;
 
 pub(super) static IP_ADDRESS: ResourceDefinition = ResourceDefinition {

@@ -76,7 +76,6 @@ const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
 /// After this time without data, a response counts as ended.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// All files of conversations in a folder, with their recorded responses.
 pub(crate) fn read_all(folder: &Path) -> Vec<File> {
     let entries = fs::read_dir(folder).expect("the contract folder exists");
     let paths = entries.map(|entry| entry.expect("the contract folder is readable").path());
@@ -343,7 +342,6 @@ fn remove_at_path(value: &mut Value, path: &str) {
     }
 }
 
-/// Describes the values in which the response `got` differs from the recorded response `want`.
 fn difference(label: String, want: &TestResponse, got: &TestResponse) -> String {
     let (want, got) = (leaves(want), leaves(got));
     let mut lines = vec![label];

@@ -91,7 +91,6 @@ fn without_token_volume(content: &str) -> String {
     }
 }
 
-/// Replaces every UID in a string by a placeholder.
 fn without_uids(content: &str) -> String {
     const LENGTH: usize = 36;
     let mut out = String::new();

@@ -72,7 +72,6 @@ impl Server {
         }
     }
 
-    /// Records the path of an object that a POST created.
     pub(crate) fn record_created(&self, path: String) {
         self.created.lock().push(path);
     }

@@ -15,7 +15,6 @@ async fn start(options: ServerOptions) -> TestServer {
     TestServer::start_with(options, None).await
 }
 
-/// Creates the CustomResourceDefinition of `foos.example.com`.
 async fn define_foos(wire: &TestServer) {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {

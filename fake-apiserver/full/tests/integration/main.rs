@@ -12,7 +12,6 @@ mod services;
 
 use fake_apiserver::extension::Extension;
 
-/// The extensions of the API servers in these tests.
 fn extensions() -> Vec<Extension> {
     fake_apiserver_full::extensions()
 }

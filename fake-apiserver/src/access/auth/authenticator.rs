@@ -44,7 +44,6 @@ impl Authenticator {
         Ok(count)
     }
 
-    /// The user of requests without a token.
     pub(crate) fn anonymous(&self) -> &Arc<User> {
         &self.anonymous
     }

@@ -6,13 +6,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of all unauthenticated users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The group whose members are authorized for all requests.
 pub(crate) const MASTERS: &str = "system:masters";
-/// The user of requests without a token.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// An authenticated user (`UserInfo` of authentication.k8s.io/v1).

@@ -13,9 +13,7 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     serde_json::from_str(include_str!("defaults.json")).expect("a test reads defaults.json")
 });
 
-/// Name prefix of the role of a controller, before the name of the controller's service account.
 const CONTROLLER: &str = "system:controller:";
-/// Name prefix of a role whose rules are aggregated, before the name of the aggregated role.
 const AGGREGATE: &str = "system:aggregate-to-";
 /// The aggregated ClusterRoles, each with the ClusterRole that in turn aggregates its rules.
 const AGGREGATED: [(&str, Option<&str>); 3] =

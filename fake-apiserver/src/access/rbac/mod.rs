@@ -62,7 +62,6 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Returns the Forbidden error if the request is denied.
     pub(crate) fn require(&self, attributes: &Attributes<'_>, user: &User) -> Result<(), Status> {
         if self.allowed {
             return Ok(());
@@ -107,7 +106,6 @@ pub(crate) struct Sources {
     pub(crate) role_bindings: Objects,
 }
 
-/// Whether objects of this kind are RBAC roles or role bindings.
 pub(crate) fn is_role_or_binding(kind: &Kind) -> bool {
     kind.grants.is_some()
 }

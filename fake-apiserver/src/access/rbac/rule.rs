@@ -6,7 +6,6 @@ use super::{Attributes, ResourceOrPath};
 use crate::machinery::json;
 use serde_json::{Map, Value};
 
-/// A `PolicyRule` of rbac.authorization.k8s.io/v1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PolicyRule {
     pub(crate) verbs: Vec<String>,
@@ -22,7 +21,6 @@ impl PolicyRule {
         json::list(&role["rules"]).iter().map(Self::read).collect()
     }
 
-    /// The two rules that together allow all requests.
     pub(crate) fn allow_all() -> [Self; 2] {
         let all = || vec!["*".to_owned()];
         let resources = Self {
@@ -50,7 +48,6 @@ impl PolicyRule {
         }
     }
 
-    /// The RBAC rule as a `PolicyRule` of the API, in JSON.
     pub(crate) fn to_value(&self) -> Value {
         let mut out = Map::new();
         for (field, list) in [
@@ -90,7 +87,6 @@ impl PolicyRule {
         }
     }
 
-    /// Whether this RBAC rule allows everything that the rule `other` allows.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let resources = |own: &Self, other: &Self| {
             other.resources.iter().all(|wanted| {

@@ -21,7 +21,6 @@ struct Connection {
     goes_on: bool,
 }
 
-/// HTTP methods and query parameters of the connect subresource `name`.
 fn connection(name: &str) -> Connection {
     let stream = |options| Connection {
         methods: &["get", "post"],

@@ -13,7 +13,6 @@ static FACTS: LazyLock<HashMap<(&str, &str), OpenApiProperties>> = LazyLock::new
         .collect()
 });
 
-/// OpenAPI properties of a field or type.
 #[derive(Debug, Default)]
 pub(super) struct OpenApiProperties {
     /// Whether the field is required. `None`: the field is required if it is always serialized.

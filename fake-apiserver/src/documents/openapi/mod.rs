@@ -30,7 +30,6 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// document of a CustomResourceDefinition some kilobytes.
 const CACHE_MAX: usize = 1024;
 
-/// The most recently built OpenAPI documents.
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 /// Cached OpenAPI documents, newest first.
@@ -113,7 +112,6 @@ pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     group_paths
 }
 
-/// The OpenAPI v3 document at a path of the OpenAPI v3 index.
 pub(crate) fn v3_document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     group_paths(api).iter().any(|known| known == group_path).then(|| {
         let kinds = kinds(group_path, api);
@@ -123,7 +121,6 @@ pub(crate) fn v3_document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocu
     })
 }
 
-/// The OpenAPI v2 document, which covers all groups.
 pub(crate) fn v2_document(api: &Api, forms: &OpenApiEncoders) -> Arc<OpenApiDocument> {
     let group_paths = group_paths(api);
     let kinds: Vec<&Kind> = group_paths.iter().flat_map(|path| kinds(path, api)).collect();
@@ -135,7 +132,6 @@ pub(crate) fn v2_document(api: &Api, forms: &OpenApiEncoders) -> Arc<OpenApiDocu
     })
 }
 
-/// The resource definitions of the group version at a path.
 fn kinds<'a>(group_path: &str, api: &'a Api) -> Vec<&'a Kind> {
     let versions = served::versions(api);
     let home = versions

@@ -127,9 +127,7 @@ pub(super) const WATCH_LIST: Action = Action {
     ..WATCH
 };
 
-/// Actions on the path of a collection.
 pub(super) const MANY: [Action; 3] = [LIST, CREATE, DELETE_COLLECTION];
-/// Actions on the path of an object.
 pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
 /// What the operations on a path act on: a resource or subresource.
@@ -214,13 +212,11 @@ pub(super) fn build_responses(
     responses
 }
 
-/// The `content` of an OpenAPI body: the schema under each media type.
 fn content_by_media_type(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     let medias = medias.iter().map(|media| media.as_ref().to_owned());
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
-/// The media types in which clients can send and receive an object.
 fn object_media_types(kind: &Kind) -> Vec<String> {
     let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
     if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {

@@ -39,7 +39,6 @@ pub(super) const SELECTING: &[&str] = &[
     "timeoutSeconds",
 ];
 
-/// The type of the parameter with this name.
 fn type_of(name: &str) -> &'static str {
     match name {
         "allowWatchBookmarks"
@@ -61,7 +60,6 @@ fn type_of(name: &str) -> &'static str {
     }
 }
 
-/// The description of the parameter with this name.
 fn description(name: &str) -> &'static str {
     match name {
         "allowWatchBookmarks" => "Whether a watch may send bookmarks.",

@@ -147,7 +147,6 @@ fn path_item(
     item.into()
 }
 
-/// The OpenAPI parameters that all of the operations have.
 fn common_parameters(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
@@ -196,7 +195,6 @@ pub(super) fn discovery_path(discovery: &DiscoveryPath<'_>, schemas: &mut Schema
     (discovery.path.clone(), json!({ "get": operation }))
 }
 
-/// The OpenAPI path that lists the resources of a group version.
 pub(super) fn resource_list_path(
     group_path: &str,
     group: &str,
@@ -214,7 +212,6 @@ pub(super) fn resource_list_path(
     discovery_path(&discovery, schemas)
 }
 
-/// The OpenAPI path that lists the versions of a group.
 pub(super) fn version_list_path(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
     let discovery = DiscoveryPath {

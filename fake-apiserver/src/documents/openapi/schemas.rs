@@ -11,9 +11,7 @@ use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Prefix of schema references in OpenAPI v3.
 pub(super) const COMPONENTS: &str = "#/components/schemas/";
-/// The OpenAPI name prefix of the types of meta/v1.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
@@ -155,7 +153,6 @@ impl Schemas {
         })
     }
 
-    /// All schemas that the document refers to, by name.
     pub(super) fn into_schemas(self) -> Map<String, Value> {
         self.found.into_iter().collect()
     }
@@ -295,7 +292,6 @@ fn add_patch_strategy(schema: &mut Value, field: &Field, facts: &OpenApiProperti
     }
 }
 
-/// Adds the OpenAPI extensions for server-side apply: list type or map type.
 fn add_list_or_map_type(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {

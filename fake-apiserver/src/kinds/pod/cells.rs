@@ -6,7 +6,6 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The status reason of a pod whose node was lost.
 const NODE_LOST: &str = "NodeLost";
 
 /// The READY cell: `ready/total` of containers and sidecars.
@@ -45,7 +44,6 @@ struct ContainerSummary<'a> {
     status: String,
 }
 
-/// The number of container restarts, and the time of the last restart.
 #[derive(Default)]
 struct Restarts<'a> {
     times: i64,
@@ -138,7 +136,6 @@ impl<'a> ContainerSummary<'a> {
     }
 }
 
-/// The status of a pod without considering its containers.
 fn status_without_containers(pod: &Value) -> String {
     let scheduled = condition(pod, "PodScheduled");
     if scheduled.is_some_and(|condition| condition["reason"] == "SchedulingGated") {
@@ -149,7 +146,6 @@ fn status_without_containers(pod: &Value) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Whether an init container is a sidecar (`restartPolicy: Always`).
 fn is_sidecar(container: &Value) -> bool {
     container["restartPolicy"] == "Always"
 }
@@ -162,7 +158,6 @@ fn exit_code(state: &Value) -> i64 {
     state["terminated"]["exitCode"].as_i64().unwrap_or_default()
 }
 
-/// The reason why a container terminated.
 fn termination_reason(state: &Value) -> String {
     let reason = json::string(&state["terminated"], "reason");
     let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();

@@ -11,7 +11,6 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// Validates `spec.affinity`.
 pub(super) fn affinity(affinity: &Value, field: &str, errors: &mut ErrorList) {
     let nodes = &affinity["nodeAffinity"];
     if !nodes[REQUIRED].is_null() {
@@ -163,7 +162,6 @@ pub(super) fn gates(gates: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates `spec.topologySpreadConstraints`.
 pub(super) fn topology_spread(constraints: &Value, field: &str, errors: &mut ErrorList) {
     let constraints = list(constraints);
     for (i, constraint) in constraints.iter().enumerate() {

@@ -23,7 +23,6 @@ fn parse_quantity(text: &str) -> Option<Quantity> {
     text.parse().ok()
 }
 
-/// Validates the `limits` and `requests` of a container.
 fn validate_requirements(resources: &Value, at: &str, errors: &mut ErrorList) {
     let limits = &resources["limits"];
     for (name, amount) in json::string_members(limits) {

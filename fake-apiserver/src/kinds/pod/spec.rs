@@ -87,7 +87,6 @@ fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
     errors.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// For each field in `rules` that is set, validates the field's value by the name rule.
 fn validate_names(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);

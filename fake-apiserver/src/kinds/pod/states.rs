@@ -11,7 +11,6 @@ pub(super) const CONTAINERS: [(&str, &str); 2] = [
 ];
 const EPHEMERAL: &str = "ephemeralContainerStatuses";
 
-/// The container to which a container status belongs.
 fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
     list(containers).iter().find(|one| one["name"] == state["name"])
 }

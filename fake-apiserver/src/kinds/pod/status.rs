@@ -58,7 +58,6 @@ fn observed_generation(observer: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates `nominatedNodeName`, the node on which preemption frees resources for the pod.
 fn nominated_node_name(status: &Value, old: &Value, errors: &mut ErrorList) {
     let (node, field) = (string(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node.is_empty() || node == string(&old["status"], "nominatedNodeName") {

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 const ONLY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-/// The field with required node affinity.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {

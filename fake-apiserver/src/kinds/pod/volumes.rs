@@ -61,7 +61,6 @@ const RULES: [(&str, SourceRule); 9] = [
     ("ephemeral", ephemeral),
 ];
 
-/// The volumes that containers can mount, by name.
 pub(super) type MountableVolumes<'a> = HashMap<&'a str, &'a Value>;
 
 /// Validates the volumes of a pod and returns the valid volumes, which containers can mount.

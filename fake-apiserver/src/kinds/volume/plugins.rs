@@ -37,7 +37,6 @@ const PLUGINS: [(&str, &[&str]); 19] = [
     ("nfs", &["server", "path"]),
 ];
 
-/// The defaults of each source.
 const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     (
         "rbd",

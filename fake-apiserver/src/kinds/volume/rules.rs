@@ -79,7 +79,6 @@ pub(super) fn phase(object: &Value) -> Value {
     }
 }
 
-/// The short names of access modes, as `kubectl get` shows them.
 pub(super) fn access_mode_abbreviations(list: &Value) -> Value {
     let short = [
         ("ReadWriteOnce", "RWO"),

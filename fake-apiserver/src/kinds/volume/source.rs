@@ -107,7 +107,6 @@ pub(in crate::kinds) fn reject_second_source(name: &str, at: &str, errors: &mut 
     errors.forbidden(format!("{at}.{field}"), "may not specify more than 1 volume type");
 }
 
-/// Validates the name of a CSI driver.
 pub(in crate::kinds) fn driver_name(name: &str, field: &str, errors: &mut ErrorList) {
     if name.is_empty() {
         errors.required(field, "");
@@ -141,7 +140,6 @@ fn csi(source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a hostPath source, in PersistentVolumes and in pods.
 pub(in crate::kinds) fn host_path(source: &Value, at: &str, errors: &mut ErrorList) {
     local(source, at, errors);
     if let Some(kind) = source["type"]

@@ -23,7 +23,6 @@ pub const fn selectable(label: &'static str, pointers: &'static [&'static str]) 
     }
 }
 
-/// A field selector; all terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSelector(Vec<Term>);
 
@@ -34,7 +33,6 @@ struct Term {
     value: String,
 }
 
-/// A parsed field selector whose field labels are not resolved yet.
 pub(crate) struct UnresolvedFieldSelector(Vec<(String, bool, String)>);
 
 impl UnresolvedFieldSelector {
@@ -55,7 +53,6 @@ impl UnresolvedFieldSelector {
 }
 
 impl FieldSelector {
-    /// Parses a `fieldSelector` parameter.
     pub(crate) fn read(text: &str) -> Result<UnresolvedFieldSelector, Status> {
         let mut read = Vec::new();
         for part in split_terms(text).iter().filter(|part| !part.is_empty()) {

@@ -28,7 +28,6 @@ enum Test {
 }
 
 impl LabelSelector {
-    /// Parses a `labelSelector` parameter.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         parse(text).map(Self).map_err(Status::bad_request)
     }

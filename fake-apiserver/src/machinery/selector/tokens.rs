@@ -32,12 +32,10 @@ impl<'a> Tokens<'a> {
         as_value(self.next().0)
     }
 
-    /// Consumes the next token where a key or value is expected.
     pub(super) fn take_value(&mut self) -> Token<'a> {
         as_value(self.take_operator())
     }
 
-    /// Consumes the next token where an operator is expected.
     pub(super) fn take_operator(&mut self) -> Token<'a> {
         let (token, rest) = self.next();
         self.rest = rest;

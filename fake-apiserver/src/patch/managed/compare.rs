@@ -54,7 +54,6 @@ fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 
-/// The difference between two values.
 pub(super) fn compare<'a>(structure: TypeStructure<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
     let difference = compare_at_path(structure, Some(old), Some(new));
     Changes {

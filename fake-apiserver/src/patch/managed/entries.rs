@@ -86,7 +86,6 @@ impl Id<'_> {
         text
     }
 
-    /// Sort key for the managers in conflict messages.
     fn conflict_sort_key(&self) -> (&str, ManagerOperation, &str, &str) {
         (
             &self.manager,
@@ -140,7 +139,6 @@ impl<'a> Entries<'a> {
         self.list.is_empty()
     }
 
-    /// The union of the field sets of all managedFields entries.
     pub(super) fn all_fields(&self) -> Set<'a> {
         let sets = self.list.iter().map(|entry| entry.set.clone());
         sets.fold(Set::default(), Set::union)
@@ -205,7 +203,6 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Changes the field set of a manager with `edit`.
     pub(super) fn edit(&mut self, id: &Id<'_>, edit: impl Fn(&mut Set<'a>)) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.id == *id) {
             edit(&mut entry.set);
@@ -248,7 +245,6 @@ impl<'a> Entries<'a> {
         self.list.extend(retained);
     }
 
-    /// Whether two managedFields lists have the same entries except for their times.
     pub(super) fn equals_except_times(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
@@ -286,7 +282,6 @@ impl<'a> Entries<'a> {
         })
     }
 
-    /// Converts a field set from the field names of the stored version to those of an API version.
     fn to_version_names(&self, api_version: &str, set: Set<'a>) -> Set<'a> {
         match self.version(api_version).and_then(|kind| kind.view) {
             Some(view) if !view.renamed.is_empty() => set.renamed(|name| {

@@ -12,7 +12,6 @@ use std::fmt;
 /// Maximum nesting depth of a field set: clients can send field sets of any depth.
 const DEPTH_MAX: usize = 64;
 
-/// Serializes a field set as JSON.
 pub(super) fn write(set: &Set<'_>, member: bool, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;

@@ -55,7 +55,6 @@ const UNOWNED: [&str; 8] = [
 pub(crate) struct FieldManager<'a> {
     /// The kind in the version of the request.
     pub(crate) kind: &'a Kind,
-    /// The `manager` of the managedFields entry.
     pub(crate) manager: &'a str,
     /// The main path or subresource of the request; the `subresource` of the managedFields entry.
     pub(crate) part: Part,
@@ -229,7 +228,6 @@ impl FieldManager<'_> {
         format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
     }
 
-    /// Returns an error if there are conflicts with other managers.
     fn check_conflicts(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
         if conflicts.is_empty() {
             return Ok(());
@@ -263,7 +261,6 @@ impl FieldManager<'_> {
     }
 }
 
-/// The fields that a write to a resource or subresource cannot set.
 fn reset_fields(kind: &Kind, part: Part) -> Paths {
     match part {
         _ if !kind.status => &[],
@@ -273,7 +270,6 @@ fn reset_fields(kind: &Kind, part: Part) -> Paths {
     }
 }
 
-/// Removes the fields that no manager can own.
 fn remove_unowned_fields(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
@@ -292,7 +288,6 @@ fn is_reset(submitted: &Value) -> bool {
     }
 }
 
-/// Sets the managedFields of an object before it is written.
 pub(crate) fn set_managed_fields(value: &mut Value, written: String) {
     metadata::set(value, "managedFields", Some(written.into()));
 }

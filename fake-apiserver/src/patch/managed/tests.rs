@@ -70,7 +70,6 @@ fn parsed(text: &str) -> Option<Set<'_>> {
     fields_v1::read(&mut reader).ok()
 }
 
-/// A random set with a few levels.
 fn any_set() -> impl Strategy<Value = Set<'static>> {
     let element = prop_oneof![
         "[a-c]".prop_map(|name| Element::Field(name.into())),

@@ -10,7 +10,6 @@ pub(super) const RETAIN_KEYS: &str = "$retainKeys";
 pub(super) const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList/";
 pub(super) const SET_ORDER: &str = "$setElementOrder/";
 
-/// Why a strategic merge patch cannot be applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StrategicPatchError {
     /// A directive in the patch has an invalid value. Contains the message.

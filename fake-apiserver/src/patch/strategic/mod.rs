@@ -14,7 +14,6 @@ use crate::schema::Type;
 use members::Members;
 use serde_json::Value;
 
-/// Applies a patch to an object of type `of`.
 pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), StrategicPatchError> {
     let Value::Object(patch) = patch else {
         return Err(StrategicPatchError::Form(

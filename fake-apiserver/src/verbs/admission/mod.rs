@@ -17,7 +17,6 @@ use serde_json::Value;
 
 /// The deprecated annotation with the StorageClass of a PVC, older than `storageClassName`.
 const STORAGE_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-/// The annotation that marks a StorageClass as default.
 const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
 /// Mutating admission of a new object, before validation.

@@ -14,7 +14,6 @@ pub(crate) async fn start_with_rbac() -> TestServer {
     start_with_rbac_and_plugins(Admission::default()).await
 }
 
-/// Like [`start_with_rbac`], with these admission plugins.
 pub(crate) async fn start_with_rbac_and_plugins(admission: Admission) -> TestServer {
     let options = ServerOptions {
         authorization: Authorization::Rbac,

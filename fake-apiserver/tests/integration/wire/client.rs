@@ -16,7 +16,6 @@ pub(crate) struct TestServer {
     pub(crate) client: kube::Client,
 }
 
-/// The response to a request of a test.
 pub(crate) struct TestResponse {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -24,7 +23,6 @@ pub(crate) struct TestResponse {
     pub(crate) text: String,
 }
 
-/// A watch of a test, which returns its events one by one.
 pub(crate) struct TestWatch {
     body: Body,
     pending: VecDeque<Value>,
@@ -40,7 +38,6 @@ impl TestServer {
         Self::serve_and_connect(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
-    /// Starts a listener of the server, and creates a client that connects to the listener.
     pub(crate) async fn serve_and_connect(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("the server binds a loopback port");
@@ -120,7 +117,6 @@ impl TestServer {
 }
 
 impl TestWatch {
-    /// The next watch event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -157,7 +153,6 @@ pub(crate) fn type_and_name(event: &Value) -> String {
     )
 }
 
-/// A client that connects to the listener `running`, with or without a bearer token.
 pub(crate) fn client(running: &Running, token: Option<String>) -> kube::Client {
     let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));
     config.auth_info.token = token.map(Into::into);

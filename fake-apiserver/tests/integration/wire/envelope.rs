@@ -103,13 +103,11 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     out
 }
 
-/// All values of the field `number` in a protobuf message.
 pub(crate) fn field_values(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
     let found = fields(bytes).into_iter().filter(|(n, _)| *n == number);
     found.map(|(_, content)| content).collect()
 }
 
-/// The only value of the field `number` in a protobuf message.
 pub(crate) fn single_field(bytes: &[u8], number: u64) -> Vec<u8> {
     let mut found = field_values(bytes, number);
     assert_eq!(found.len(), 1, "field {number}");
@@ -133,7 +131,6 @@ pub(crate) fn object_name(object: &[u8]) -> String {
     text(&single_field(object, 1), 1)
 }
 
-/// An open watch whose events arrive as protobuf frames.
 pub(crate) struct ProtobufWatch {
     body: Body,
     rest: Vec<u8>,

@@ -18,7 +18,6 @@ fn managers(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The fields that a manager owns.
 pub(super) fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut entries = entries.into_iter().flatten();

@@ -52,7 +52,6 @@ mod yaml;
 
 use fake_apiserver::extension::Extension;
 
-/// The extensions of the servers in these tests.
 pub(crate) fn extensions() -> Vec<Extension> {
     vec![
         fake_apiserver_apiextensions::extension(),

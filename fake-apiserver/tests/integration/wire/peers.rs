@@ -30,7 +30,6 @@ async fn connect(wire: &TestServer) -> TcpStream {
         .expect("the server accepts connections")
 }
 
-/// All bytes that the server sends before it closes the connection.
 async fn read_until_closed(mut socket: TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
     socket.read_to_end(&mut all).await.ok();
@@ -147,7 +146,6 @@ async fn missing_bodies_return_a_timeout() {
     assert_served(&wire).await;
 }
 
-/// Forwards the reason for which each watch ended.
 async fn start_with_raw_watch(limits: Limits) -> (TestServer, UnboundedReceiver<WatchEnd>, TcpStream) {
     let (sender, ends) = unbounded_channel();
     let options = ServerOptions {

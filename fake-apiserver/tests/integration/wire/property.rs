@@ -15,7 +15,6 @@ enum Step {
     Read(ReaderOptions),
 }
 
-/// How a reader of the property test lists and watches objects.
 #[derive(Clone, Copy, Debug)]
 struct ReaderOptions {
     selector: Selector,
@@ -306,13 +305,11 @@ fn name_of(object: &Value) -> String {
     name.expect("objects have names").to_owned()
 }
 
-/// The items of a list by name.
 fn items_by_name(list: &Value) -> State {
     let items = list["items"].as_array().expect("the response is a list");
     items.iter().map(|item| (name_of(item), item.clone())).collect()
 }
 
-/// Converts API objects to data and label, as in the model.
 fn to_model(state: &State) -> Model {
     let read = |object: &Value| {
         let value = object["data"]["v"]

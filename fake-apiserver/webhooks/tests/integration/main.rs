@@ -23,7 +23,6 @@ use fake_apiserver::extension::Extension;
 use serde_json::{Value, json};
 use webhook_server::Hook;
 
-/// The extensions with which the tests start their servers.
 fn extensions() -> Vec<Extension> {
     vec![
         fake_apiserver_apiextensions::extension(),
@@ -52,7 +51,6 @@ fn hook(name: &str, client: Value, own: Value) -> Value {
     hook
 }
 
-/// Creates a webhook configuration with the given webhooks.
 async fn register(wire: &TestServer, path: &str, name: &str, hooks: Vec<Value>) {
     wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
         .await;

@@ -113,7 +113,6 @@ fn main() -> ExitCode {
 /// Address of the control, and whether a non-loopback address is allowed.
 type ControlAddress = Option<(SocketAddr, bool)>;
 
-/// Builds the driver's setup from flags and configuration file.
 fn setup(arguments: Arguments) -> Result<(Setup, ControlAddress), Failure> {
     let mut setup = match &arguments.file {
         Some(path) => file::load(path).map_err(|message| Failure(USAGE_ERROR, message))?,

@@ -56,7 +56,6 @@ impl Observer for Record {
     }
 }
 
-/// Path of the endpoint's socket.
 fn socket(running: &Running) -> &Path {
     running.socket().expect("the endpoint has a socket")
 }

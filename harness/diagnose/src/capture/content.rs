@@ -16,13 +16,10 @@ use super::reduce::{self, NodeResources};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// The result that the case file expects for a pod.
 pub(super) enum ExpectedResult {
-    /// The scheduler binds the pod to this node.
     OnNode(String),
     /// The scheduler binds the pod to any node.
     Placed,
-    /// The scheduler reports the pod as unschedulable.
     Unschedulable,
     /// No running scheduler attempts to schedule the pod.
     NotAttempted,

@@ -173,7 +173,6 @@ impl Names {
         }
     }
 
-    /// Replaces keys and values of labels that a selector requires.
     pub(super) fn rename_labels(&mut self, labels: &Map<String, Value>) -> Value {
         let label = |(key, value): (&String, &Value)| {
             let value = self.rename_label_value(key, value.as_str().unwrap_or_default());

@@ -169,13 +169,11 @@ fn pod_term(term: &Value, names: &mut Names) -> Value {
     Value::Object(fields)
 }
 
-/// Whether a pod names a scheduler other than the default one.
 pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     let name = pod["spec"]["schedulerName"].as_str();
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
-/// Whether a toleration is one that the API server adds to every pod.
 fn is_default_toleration(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)

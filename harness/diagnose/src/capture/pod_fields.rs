@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use super::names::Names;
 use super::reduce;
 
-/// The field with the required terms of a pod affinity or node affinity.
 pub(super) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const NANOS_PER_MILLI: i128 = 1_000_000;
 const PRIORITY_MAX: i64 = 1_000_000_000;
@@ -23,7 +22,6 @@ pub(super) fn required_affinity_terms<'a>(
     terms.into_iter().flatten()
 }
 
-/// The host ports of a pod.
 pub(super) fn host_ports(pod: &Value) -> impl Iterator<Item = &Value> {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
     let ports = containers.flat_map(|container| container["ports"].as_array().into_iter().flatten());

@@ -15,7 +15,6 @@ use capacity_types::pod::class_of;
 use capacity_types::segment::as_label;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
-/// The annotation that contains a PVC's selected node.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BINDING_ANNOTATIONS: [&str; 2] = [
     "pv.kubernetes.io/bind-completed",

@@ -26,12 +26,10 @@ pub enum CaptureError {
     Nothing,
 }
 
-/// API objects of one kind, by name.
 type ObjectsByName<'a> = BTreeMap<&'a str, &'a Value>;
 
 /// The API objects to capture: pods, and the objects that affect these pods.
 pub(super) struct Situation<'a> {
-    /// Name of the CSI driver of the case.
     pub(super) driver: String,
     /// All nodes of the cluster.
     pub(super) nodes: ObjectsByName<'a>,
@@ -152,7 +150,6 @@ impl<'a> Situation<'a> {
     }
 }
 
-/// All API objects of the cluster, as JSON.
 struct Cluster<'a>(&'a [Value]);
 
 impl<'a> Cluster<'a> {

@@ -11,7 +11,6 @@ use capacity_scheduler::snapshot::Snapshot;
 
 use crate::text::first_names;
 
-/// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 /// Maximum number of nodes that one sentence lists.
 const LISTED_MAX: usize = 3;

@@ -525,7 +525,6 @@ fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// Why a node is rejected because of a PVC.
 fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     let Cause::Volumes(refusals) = &refused.cause else {
         return None;

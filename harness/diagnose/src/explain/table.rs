@@ -6,9 +6,7 @@ use std::fmt;
 use super::{Explanation, NodeClaim, NodeView, ObjectView};
 use crate::lint::Finding;
 
-/// Text for a value that is unset.
 const UNSET: &str = "-";
-/// Titles of the columns in the table of CSIStorageCapacity objects.
 const COLUMNS: [&str; 6] = ["object", "class", "nodes", "capacity", "maximum", "why"];
 
 impl fmt::Display for Explanation {

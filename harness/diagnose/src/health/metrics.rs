@@ -12,9 +12,7 @@ use super::{Calls, ReportedValues, Requests};
 const GOAL: &str = "csistoragecapacities_desired_goal";
 /// Metric of the CSI sidecars: number of CSI calls by result.
 const CALLS: &str = "csi_sidecar_operations_seconds_count";
-/// Metric of the API server: number of requests by status code.
 const REQUESTS: &str = "apiserver_request_total";
-/// Metric of every Go program: start time in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
 impl ReportedValues {
@@ -66,7 +64,6 @@ pub fn is_failure(code: u16) -> bool {
     code == 429 || code >= 500
 }
 
-/// Sums the request counters of the API server.
 fn sum_requests(requests: &[&Sample]) -> Requests {
     let own = |series: &Series| {
         has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")

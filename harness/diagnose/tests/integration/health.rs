@@ -277,7 +277,6 @@ fn recreated_objects_are_reported() {
     );
 }
 
-/// Changes of the healthy cluster that must not be reported as problems, each with its name.
 #[test]
 fn harmless_changes_leave_a_healthy_cluster_good() {
     let key = format!("{DRIVER}/node");

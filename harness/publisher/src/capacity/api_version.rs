@@ -221,7 +221,6 @@ impl CapacityClient {
         ))
     }
 
-    /// Records that the server no longer serves the API version in use.
     pub(super) fn mark_not_served(&self) {
         *self.version.lock() = None;
     }
@@ -252,7 +251,6 @@ pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> 
     convert_version(object, "v1")
 }
 
-/// Converts an object to another API version.
 fn convert_version<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
     value["apiVersion"] = api_version(version).into();

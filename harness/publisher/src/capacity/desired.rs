@@ -16,7 +16,6 @@ use crate::{
 /// The value of [`MANAGED_BY_LABEL`] for the central instance of external-provisioner.
 const CENTRAL: &str = "external-provisioner";
 
-/// Maximum length of a label value.
 const LABEL_LENGTH_MAX: usize = 63;
 
 /// How the publisher recognizes its objects: by driver and managed-by labels, or by their controlling owner.
@@ -46,7 +45,6 @@ pub(crate) enum KeyTopology {
     Other(String),
 }
 
-/// The capacity values of an object, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CapacityBytes {
     pub(crate) capacity: u64,
@@ -104,7 +102,6 @@ impl ManagedBy {
         self.owner.is_none().then(by_labels)
     }
 
-    /// Whether an object belongs to this publisher.
     pub(crate) fn owns(&self, object: &CSIStorageCapacity) -> bool {
         if let Some(uid) = &self.owner {
             let mut owners = object.metadata.owner_references.iter().flatten();
@@ -148,7 +145,6 @@ fn truncation_infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }
 
-/// 32-bit FNV-1a hash of the text.
 fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -208,7 +204,6 @@ pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
     segment_of_selector(object.node_topology.as_ref())
 }
 
-/// Builds the CSIStorageCapacity object for a StorageClass and a segment.
 pub(crate) fn build_object(
     by: &ManagedBy,
     class: &str,

@@ -29,7 +29,6 @@ impl Publisher {
         }
     }
 
-    /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let (class, exists) = match change {
             Change::Applied(class) => (class, true),
@@ -47,7 +46,6 @@ impl Publisher {
         self.enqueue(keys);
     }
 
-    /// Handles added or removed segments.
     pub(crate) fn segments_changed(&self, change: topology::SegmentChange) {
         let mut ledger = self.ledger.lock();
         let mut keys = change
@@ -64,7 +62,6 @@ impl Publisher {
         self.enqueue(keys);
     }
 
-    /// Handles an added, changed or deleted CSIStorageCapacity object.
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {

@@ -3,7 +3,6 @@
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
 use kube::ResourceExt;
 
-/// The annotation of a PVC with the node that the scheduler selected.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// The annotations, set by the PersistentVolume controller, that contain the provisioner of a PVC.
@@ -12,10 +11,8 @@ const PROVISIONER: [&str; 2] = [
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
 
-/// The beta annotation for the StorageClass name.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// StorageClass name of a PVC.
 pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
     let annotated = claim.annotations().get(BETA_CLASS);
     let field = || claim.spec.as_ref()?.storage_class_name.as_ref();
@@ -25,7 +22,6 @@ pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The node that the scheduler selected for a PVC.
 pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
     claim
         .annotations()
@@ -34,7 +30,6 @@ pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|node| !node.is_empty())
 }
 
-/// Whether the binding mode of a class is WaitForFirstConsumer.
 pub(super) fn waits_for_consumer(class: &StorageClass) -> bool {
     class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer")
 }

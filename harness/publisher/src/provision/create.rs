@@ -48,15 +48,12 @@ pub(super) struct Attempt {
 /// Results after which a provisioning attempt is not retried.
 #[derive(Debug)]
 enum Outcome {
-    /// The volume was created.
     Provisioned,
     /// The selected node was cleared, so that the scheduler selects one again.
     Rescheduled,
-    /// The PVC was deleted during the attempt.
     ClaimDeleted,
 }
 
-/// Why a PVC was not provisioned.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvisionError {
     #[error("{0}")]
@@ -337,7 +334,6 @@ impl Provisioner {
         }
     }
 
-    /// Writes an Event about a provisioning failure, and returns the error.
     async fn record_failure_event(&self, job: &Job, error: ProvisionError) -> ProvisionError {
         let text = match error.is_infeasible() {
             true => {

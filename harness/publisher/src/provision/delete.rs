@@ -23,7 +23,6 @@ use crate::{
     watch::Change,
 };
 
-/// Why a volume was not deleted.
 #[derive(Debug, thiserror::Error)]
 enum DeleteError {
     #[error("{0}")]

@@ -1,6 +1,5 @@
 //! Errors that only a change of the PVC or its class can fix.
 
-/// StorageClass parameter with the filesystem type.
 pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
 /// The PVC or its class requests something unsupported. Retries fail until the PVC or class changes.

@@ -148,7 +148,6 @@ impl Provisioner {
             .await;
     }
 
-    /// Handles an added, changed or deleted PVC.
     pub(crate) fn claim_changed(&self, change: Change<PersistentVolumeClaim>) {
         let before = apply_change(&mut self.cluster.lock().claims, &change, uid);
         self.check_clone_source(&change);
@@ -169,7 +168,6 @@ impl Provisioner {
         }
     }
 
-    /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let mut cluster = self.cluster.lock();
         apply_change(&mut cluster.classes, change, |class| class.name_any());
@@ -181,7 +179,6 @@ impl Provisioner {
         self.enqueue_claims(&claims);
     }
 
-    /// Handles an added, changed or deleted PersistentVolume.
     pub(crate) fn volume_changed(&self, change: Change<PersistentVolume>) {
         apply_change(&mut self.cluster.lock().volumes, &change, |volume| {
             volume.name_any()

@@ -38,7 +38,6 @@ impl Provisioner {
         }
     }
 
-    /// Makes one attempt to select this instance's node for a PVC.
     pub(super) async fn try_select_own_node(&self, uid: &String) {
         let Some(job) = self.selectable_job(uid) else {
             return self.node_selections.done(uid);

@@ -132,7 +132,6 @@ pub(super) fn attributes_class<'a>(
     name.filter(|name| !name.is_empty() && options.feature_gates.attributes_class)
 }
 
-/// Whether the PVC's volume mode is Block.
 pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
     claim.volume_mode.as_deref() == Some("Block")
 }

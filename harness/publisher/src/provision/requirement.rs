@@ -24,10 +24,8 @@ pub(super) struct TopologyInput<'a> {
     pub(super) immediate: bool,
 }
 
-/// Why a volume has no valid accessibility requirements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TopologyError {
-    /// The selected node no longer has a CSINode.
     #[error("the selected node {0} has no CSINode; another node is needed")]
     NodeAbsent(String),
     /// The segment of the selected node is not known yet.
@@ -35,7 +33,6 @@ pub(super) enum TopologyError {
         "no topology key found for node {0}; wait until the driver is registered there and the node has its labels"
     )]
     NodeUnknown(String),
-    /// `allowedTopologies` of the class excludes the selected node.
     #[error(
         "the selected node {0} is outside of allowedTopologies; select another node, or extend allowedTopologies of the class"
     )]

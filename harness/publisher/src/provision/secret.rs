@@ -11,20 +11,14 @@ use kube::ResourceExt;
 
 use super::invalid_claim::InvalidClaim;
 
-/// The CSI call for which a secret is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecretUse {
     /// CreateVolume and DeleteVolume.
     Provisioner,
-    /// ControllerPublishVolume.
     ControllerPublish,
-    /// NodeStageVolume.
     NodeStage,
-    /// NodePublishVolume.
     NodePublish,
-    /// ControllerExpandVolume.
     ControllerExpand,
-    /// NodeExpandVolume.
     NodeExpand,
 }
 
@@ -57,7 +51,6 @@ keys! {
     NodeExpand "node-expand";
 }
 
-/// Whether a reserved StorageClass parameter references a secret.
 pub(super) fn is_secret_parameter(parameter: &str) -> bool {
     KEYS.iter()
         .any(|keys| keys.name == parameter || keys.namespace == parameter)

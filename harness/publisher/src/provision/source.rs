@@ -25,21 +25,17 @@ use crate::quantity;
 
 /// The kind of data source whose volume is cloned.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
 const SNAPSHOT: &str = "VolumeSnapshot";
 
 /// The data source of a PVC: the name of an object in the PVC's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
-    /// The volume of a PVC.
     Claim(&'a str),
-    /// A VolumeSnapshot.
     Snapshot(&'a str),
 }
 
 impl Provisioner {
-    /// The secrets for CreateVolume.
     pub(super) async fn creation_secrets(
         &self,
         claim: &PersistentVolumeClaim,
@@ -98,7 +94,6 @@ impl Provisioner {
         Ok(class.parameters.unwrap_or_default())
     }
 
-    /// The volume content source for a PVC with a data source.
     pub(super) async fn content_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -237,7 +232,6 @@ impl Provisioner {
     }
 }
 
-/// The data source of a PVC.
 pub(super) fn source<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,

@@ -28,7 +28,6 @@ use crate::{Options, quantity};
 /// The finalizer that protects a PersistentVolume until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
 
-/// The annotation of a PersistentVolume with the driver that created the volume.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// The volume attribute with the identity of the provisioner process that created the volume.
@@ -67,7 +66,6 @@ pub(super) struct NewVolume<'a> {
 }
 
 impl NewVolume<'_> {
-    /// Builds the PersistentVolume object for the new volume of a PVC.
     pub(super) fn object(&self) -> Result<PersistentVolume, InvalidClaim> {
         let (claim, class, volume) = (self.claim, self.class, self.volume);
         let spec = claim.spec.clone().unwrap_or_default();
@@ -136,7 +134,6 @@ impl NewVolume<'_> {
     }
 }
 
-/// The next step of this provisioner for a PersistentVolume of its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReclaimAction {
     /// The PersistentVolume is released: delete the volume, then the PersistentVolume.

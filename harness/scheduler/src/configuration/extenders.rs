@@ -152,7 +152,6 @@ impl Parser {
     }
 }
 
-/// Names of the managed resources whose entry sets `ignoredByScheduler`.
 fn resources_ignored_by_scheduler(source: &Value) -> BTreeSet<String> {
     let resources = source.as_array().into_iter().flatten();
     let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);

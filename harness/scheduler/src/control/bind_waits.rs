@@ -13,11 +13,9 @@ use super::cache::Change;
 use crate::cycle::Feasible;
 use crate::objects::{ObjectKey, Pod, Volume};
 
-/// The waiting bindings, by the object they wait for.
 #[derive(Debug, Default)]
 pub(super) struct BindWaits(Mutex<HashMap<AwaitedObject, Vec<Arc<Notify>>>>);
 
-/// An object that bindings wait for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum AwaitedObject {
     Pod(ObjectKey),
@@ -59,7 +57,6 @@ impl BindWaits {
         }
     }
 
-    /// Notifies the bindings that are waiting for the changed object.
     pub(super) fn notify(&self, change: &Change) {
         match change {
             Change::Pod(delta) => {

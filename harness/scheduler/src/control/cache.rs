@@ -110,7 +110,6 @@ impl Cache {
             .is_some_and(|found| found.uid == pod.uid && is_pending_for(&self.scheduler_name, found))
     }
 
-    /// Applies a watch event, and returns the resulting changes.
     pub(super) fn apply(&mut self, update: Update) -> Vec<Change> {
         let Self {
             snapshot,

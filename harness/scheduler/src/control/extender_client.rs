@@ -21,7 +21,6 @@ use crate::transport::{Http, Transport};
 /// A score of an extender (at most 10) is multiplied by this factor to get a plugin's score (at most 100).
 const SCORE_STEP: i64 = 10;
 
-/// The extenders of one scheduler.
 pub(super) struct Extenders {
     list: Vec<Extender>,
     transport: Arc<dyn Transport>,
@@ -198,7 +197,6 @@ fn names(assessment: &Assessment) -> Vec<String> {
 }
 
 impl RequestObjects {
-    /// The request body (`ExtenderArgs`).
     fn extender_args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
             return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});

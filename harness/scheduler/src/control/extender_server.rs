@@ -72,7 +72,6 @@ struct Extender {
     cache: Mutex<Cache>,
 }
 
-/// The body of an extender request (`ExtenderArgs`).
 struct ExtenderArgs {
     pod: Pod,
     nodes: RequestedNodes,
@@ -82,7 +81,6 @@ struct ExtenderArgs {
 enum RequestedNodes {
     /// Node objects, which the response contains unchanged.
     Objects(Vec<(Arc<Node>, Value)>),
-    /// Node names.
     Names(Vec<String>),
 }
 

@@ -21,7 +21,6 @@ use crate::objects::Pod;
 pub(super) struct Delays {
     /// Backoff after the first failed attempt; doubles with each further failed attempt.
     pub(super) initial_backoff: Duration,
-    /// Maximum backoff after a failed attempt.
     pub(super) max_backoff: Duration,
     /// Time after which an unschedulable pod is retried even if the cluster did not change (`unschedulable_flush`).
     pub(super) flush: Duration,
@@ -135,17 +134,14 @@ impl Queue {
         Some((Arc::clone(&entry.pod), entry.reported.clone()))
     }
 
-    /// The numbers of pods that are ready, in backoff, and unschedulable.
     pub(super) fn pending(&self) -> Pending {
         self.pending
     }
 
-    /// Number of attempts of a pod so far.
     pub(super) fn attempts(&self, uid: &str) -> u32 {
         self.entries.get(uid).map_or(0, |entry| entry.attempts)
     }
 
-    /// Whether a pod can be attempted now.
     pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -164,13 +160,11 @@ impl Queue {
         );
     }
 
-    /// Starts the pod's backoff.
     pub(super) fn back_off(&mut self, uid: &str, now: Instant) {
         let until = now + self.backoff(uid);
         self.set_state(uid, State::BackingOff(until));
     }
 
-    /// Ends the pod's job and stores its last report.
     pub(super) fn job_done(&mut self, uid: &str, reported: LastReport) {
         let Some(entry) = self.entries.get_mut(uid) else {
             return;

@@ -21,7 +21,6 @@ use crate::preemption::{BY_SCHEDULER, DISRUPTION_TARGET};
 
 /// Maximum length of an Event name without its suffix: names may have 253 characters, and the suffix is a dot and 16 digits.
 const EVENT_NAME_STEM_MAX: usize = 236;
-/// The type of the pod condition that the scheduler writes.
 const POD_SCHEDULED: &str = "PodScheduled";
 
 /// Writes pod conditions and Events about scheduling attempts.
@@ -61,7 +60,6 @@ pub(super) struct Failure {
 /// The reason of the PodScheduled condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum FailureReason {
-    /// No node is feasible.
     Unschedulable,
     /// An error aborted the scheduling attempt or the binding.
     SchedulerError,
@@ -98,7 +96,6 @@ impl Reporter {
         LastReport { event, condition }
     }
 
-    /// Reports that the pod was bound to a node.
     pub(super) async fn report_scheduled(&self, pod: &Pod, node: &str) {
         let outcome = EventFields {
             type_: "Normal",

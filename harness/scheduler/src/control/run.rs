@@ -48,9 +48,7 @@ pub enum Error {
     Job(#[from] JoinError),
 }
 
-/// Maximum number of concurrent API requests.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
-/// Maximum number of watch events applied at once.
 const MAX_EVENT_BATCH: usize = 256;
 /// After this number of watch events a pod is attempted even if more events are pending.
 const MAX_EVENTS_BETWEEN_ATTEMPTS: usize = 4096;
@@ -141,7 +139,6 @@ enum JobResult {
     },
     /// The report of a failed scheduling attempt was written.
     Reported { uid: String, reported: LastReport },
-    /// The pod was bound to its node.
     Bound {
         uid: String,
         decision: Feasible,
@@ -352,7 +349,6 @@ impl Scheduler {
         });
     }
 
-    /// Continues an attempt after the extenders have responded.
     fn continue_after_extenders(
         &mut self,
         pod: Arc<Pod>,

@@ -12,7 +12,6 @@ use crate::objects::{ObjectKey, Pod};
 /// Pods by UID.
 type Pods = BTreeMap<String, Arc<Pod>>;
 
-/// The unschedulable pods.
 #[derive(Debug, Default)]
 pub(super) struct Unschedulable {
     by_blocker: BTreeMap<Blocker, Pods>,
@@ -25,7 +24,6 @@ pub(super) enum Requeue<'a> {
     AllPods,
     /// The pods that use one of these PVCs.
     UsersOf(Vec<&'a ObjectKey>),
-    /// The pods for which the predicate is true.
     Matching(Box<dyn Fn(&Pod) -> bool + 'a>),
 }
 
@@ -60,7 +58,6 @@ impl Unschedulable {
         }
     }
 
-    /// The UIDs of all pods that a change may make schedulable.
     pub(super) fn uids_to_requeue<'a>(&self, hint: impl Fn(&Blocker) -> Requeue<'a>) -> BTreeSet<String> {
         let mut uids = BTreeSet::new();
         for (blocker, pods) in &self.by_blocker {

@@ -13,10 +13,8 @@ use crate::objects::{
     VolumeAttachment,
 };
 
-/// One event of a watch.
 #[derive(Debug)]
 pub(super) enum WatchEvent<T> {
-    /// A complete list begins.
     ListBegins,
     /// An object of the list in progress.
     Listed(Arc<T>),
@@ -24,7 +22,6 @@ pub(super) enum WatchEvent<T> {
     ListEnds,
     /// An object was added or modified.
     Changed(Arc<T>),
-    /// An object was deleted.
     Deleted(ObjectKey),
     /// An object exists but cannot be parsed: its key and the error.
     Unreadable(ObjectKey, String),

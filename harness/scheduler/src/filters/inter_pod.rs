@@ -172,7 +172,6 @@ fn has_pods(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
     value.is_some_and(|value| counts.get(&(key, value.as_str())).is_some_and(|count| *count > 0))
 }
 
-/// The pods on all nodes of a topology domain.
 fn pods_in_domain(snapshot: &Snapshot, (key, value): (String, String)) -> Vec<&Pod> {
     let mut found: Vec<&Pod> = snapshot
         .pods

@@ -19,7 +19,6 @@ pub struct VolumeLimit {
     pub added: usize,
 }
 
-/// The CSI volumes that the pod uses.
 #[derive(Debug)]
 pub(super) struct PodVolumes(BTreeSet<DriverVolume>);
 

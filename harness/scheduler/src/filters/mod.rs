@@ -25,7 +25,6 @@ pub use self::spread::Skew;
 
 /// The name of the resource that counts pods.
 const PODS: &str = "pods";
-/// The taint that is equivalent to `spec.unschedulable`.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 /// Why a filter other than VolumeBinding rejects a node.
@@ -356,7 +355,6 @@ pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>
     nodes.any(|node| check_node_constraints(pod, named.as_ref(), node).is_none())
 }
 
-/// The first taint of the node that the pod does not tolerate.
 fn untolerated_taint<'n>(pod: &Pod, node: &'n Node) -> Option<&'n Taint> {
     let mut taints = node.taints.iter();
     taints.find(|taint| !taint.is_tolerated(&pod.tolerations))

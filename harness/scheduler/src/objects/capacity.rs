@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::selector::node_topology;
 use super::{Object, ObjectKey, ReadError, annotation, quantity, version};
 
-/// The annotation in which `kubectl apply` stores the last applied object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// One CSIStorageCapacity object.

@@ -17,7 +17,6 @@ pub struct PodAffinityTerm {
     selector: Option<LabelSelector>,
     /// `namespaces`. If the term has neither `namespaces` nor `namespaceSelector`: the namespace of the pod that has the term.
     namespaces: BTreeSet<String>,
-    /// `namespaceSelector`.
     namespace_selector: Option<LabelSelector>,
     /// `topologyKey`: nodes with the same value of this label form one topology domain.
     pub topology_key: String,

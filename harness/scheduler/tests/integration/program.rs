@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-/// Runs the program, which must fail, and returns its standard error.
 fn stderr_of_failure(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_capacity-scheduler"))
         .args(arguments)

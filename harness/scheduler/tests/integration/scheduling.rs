@@ -505,7 +505,6 @@ async fn the_log_contains_the_reason_of_each_rejected_node() {
     }
 }
 
-/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

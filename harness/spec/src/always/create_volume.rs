@@ -19,7 +19,6 @@ const KINDS: [ChangeKind; 5] = [
     ChangeKind::Settings,
 ];
 
-/// A predicate on a PVC and its StorageClass in one state of the cluster.
 type Predicate<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
 
 impl Monitor {

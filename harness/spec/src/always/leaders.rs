@@ -7,7 +7,6 @@ use std::sync::Arc;
 pub(super) struct Leaders(Vec<Arc<str>>);
 
 impl Leaders {
-    /// Records that a replica acquires or renews the Lease.
     pub(super) fn lease_held(&mut self, client: Arc<str>) {
         self.0.retain(|leader| *leader != client);
         self.0.push(client);

@@ -21,21 +21,14 @@ use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Obj
 
 /// Checks a history of events.
 pub struct Monitor {
-    /// The current state of the cluster.
     pub(super) world: World,
-    /// The changes of the cluster state since the last quiescence.
     pub(super) recent: RecentStates,
-    /// Former labels of CSIStorageCapacity objects.
     pub(super) former_labels: FormerLabels,
-    /// Drivers that have unregistered and may register again.
     pub(super) unregistered: UnregisteredDrivers,
-    /// GetCapacity responses of drivers.
     pub(super) responses: CapacityResponses,
-    /// CSIStorageCapacity objects that their publishers have deleted.
     pub(super) deleted_objects: DeletedObjects,
     /// CreateVolume calls and their results.
     pub(super) ledger: Ledger,
-    /// Requests of the user whose results are not known yet.
     pub(super) user_requests: UserRequests,
     /// Publisher replicas that may write, because they have held the Lease.
     pub(super) leaders: Leaders,
@@ -43,9 +36,7 @@ pub struct Monitor {
     pub(super) unreported_failures: UnreportedFailures,
     /// Lists and watches of CSIStorageCapacity objects by programs.
     pub(super) reads: Reads,
-    /// GetCapacity calls that publishers must make.
     pub(super) pending_refreshes: PendingRefreshes,
-    /// Counters for the rate limits of programs.
     pub(super) rates: RateCounters,
     /// CSIStorageCapacity objects at the last quiescence, including later changes by clients that are not checked.
     before: Objects,

@@ -22,7 +22,6 @@ const WATCH_LIMIT: RateLimit = RateLimit {
 /// twice, and one call may be in flight.
 const REPEATED_CALLS_MAX: u32 = 3;
 
-/// A violated rule and its detail text.
 type RuleAndDetail = (&'static Rule, String);
 
 impl Monitor {

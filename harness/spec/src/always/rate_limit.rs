@@ -24,7 +24,6 @@ pub(super) struct TokenBucket {
 }
 
 impl RateLimit {
-    /// Whether the rate limit allows one more action at the time `at`.
     pub(super) fn admits(self, tokens: &mut Option<TokenBucket>, at: Duration) -> bool {
         let cost = Duration::from_secs(1) / self.per_second.max(1);
         let full = cost * self.burst;
@@ -38,7 +37,6 @@ impl RateLimit {
     }
 }
 
-/// Counters for the rate limits of the programs' watches and GetCapacity calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateCounters {
     /// State of the limit for starting watches, by client, resource and namespace.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::request::Request;
 
-/// Number of lists and of watches that one client has made.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadCounts {
     lists: u32,

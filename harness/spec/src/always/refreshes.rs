@@ -49,7 +49,6 @@ impl Monitor {
         })
     }
 
-    /// Records the GetCapacity calls that a CreateVolume call makes necessary.
     pub(super) fn require_refresh_after_create(&mut self, call: &CreateVolumeCall) {
         let volume_segment = match &call.result {
             CreateVolumeResult::Created {

@@ -14,7 +14,6 @@ const PUBLISHER_VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", 
 /// Verbs that a cleaner may use for CSIStorageCapacity objects (KEP-1472, "With central controller" and "Without central controller").
 const CLEANER_VERBS: [&str; 4] = ["get", "list", "watch", "delete"];
 
-/// Verbs without side effects.
 const READS: [&str; 3] = ["get", "list", "watch"];
 
 impl Monitor {
@@ -35,7 +34,6 @@ impl Monitor {
         wrong.map(|rule| violation(rule, request))
     }
 
-    /// Whether a replica writes without holding the Lease.
     fn writes_without_lease(&self, request: &Request) -> bool {
         let Actor::Publisher(instance) = &request.by else {
             return false;

@@ -75,7 +75,6 @@ impl PatchValue {
 }
 
 impl CapacityPatch {
-    /// Applies the patch to an object and returns the result.
     pub(super) fn apply_to(&self, before: &CapacityObject) -> CapacityObject {
         CapacityObject {
             class: self.class.clone().unwrap_or_else(|| before.class.clone()),
@@ -88,7 +87,6 @@ impl CapacityPatch {
 }
 
 impl UserRequest {
-    /// Whether the request may concern the object with this namespace and name.
     fn may_concern(&self, key: &NamespacedName) -> bool {
         match self {
             UserRequest::Create {

@@ -11,7 +11,6 @@ use crate::world::{CapacityObject, CsiDriver, NamespacedName, Objects};
 const UNPROCESSABLE: u16 = 422;
 const CONFLICT: u16 = 409;
 
-/// Maximum length of an object name.
 const NAME_MAX: usize = 253;
 
 impl UserRequest {
@@ -105,7 +104,6 @@ impl Monitor {
         wrong.map(|wrong| violation(wrong, key))
     }
 
-    /// The violation if the stored object differs from the object in the user's request.
     fn difference_from_request(
         &self,
         request: &UserRequest,
@@ -183,7 +181,6 @@ impl Monitor {
         })
     }
 
-    /// Checks that all requested initial objects of a case exist.
     pub(super) fn missing_initial_objects(&mut self) -> Vec<Violation> {
         let requests = std::mem::take(&mut self.user_requests.0).into_iter();
         let missing = requests.filter_map(|request| match request {
@@ -197,7 +194,6 @@ impl Monitor {
     }
 }
 
-/// Whether two CSIStorageCapacity objects are equal in the fields that users set.
 fn has_equal_user_fields(one: &CapacityObject, other: &CapacityObject) -> bool {
     one.has_same_values(other) && (&one.class, &one.topology) == (&other.class, &other.topology)
 }

@@ -130,7 +130,6 @@ impl Monitor {
         }
     }
 
-    /// Checks a CSIStorageCapacity object that a publisher creates or updates.
     fn check_write(
         &self,
         instance: &Instance,

@@ -6,7 +6,6 @@ use capacity_types::Segment;
 
 use crate::world::{CapacityObject, Instance, Publisher, World};
 
-/// Values of type `T` by StorageClass and segment.
 pub(crate) struct ByClassAndSegment<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
 
 impl<'c, T: Default> ByClassAndSegment<'c, T> {

@@ -9,7 +9,6 @@ pub(super) enum Cleanup {
     Retained,
     /// The object must be deleted. Contains the rule that is violated if the object still exists.
     MustBeDeleted(&'static Rule),
-    /// The object may be deleted or retained.
     Optional,
 }
 

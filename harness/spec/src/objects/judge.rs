@@ -226,7 +226,6 @@ impl<'w> Judge<'w> {
     }
 }
 
-/// Whether all allowed capacity values are zero.
 fn are_all_zero(values: &BTreeSet<ReportedCapacity>) -> bool {
     values.iter().all(|values| values.available == 0)
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
 
-/// A CSIStorageCapacity object with its namespace and name.
 pub(super) type KeyedObject<'s> = (&'s NamespacedName, &'s CapacityObject);
 
 /// The running publishers, indexed by the labels or owners that identify their objects.

@@ -43,7 +43,6 @@ pub fn settled(world: &World) -> Objects {
     objects
 }
 
-/// The inputs and results of one publisher's actions.
 struct PublisherActions<'w> {
     desired: DesiredObjects<'w>,
     instance: &'w Instance,

@@ -67,7 +67,6 @@ fn claims_of_other_pods<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(Name
     claims
 }
 
-/// The names of a pod's PVCs.
 fn claim_names(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use capacity_types::Labels;
 
-/// Key and value of a label.
 pub(super) type Label<'w> = (&'w str, &'w str);
 
 /// Items, each indexed by one of the labels that it requires: the label that the fewest items require.
@@ -15,7 +14,6 @@ pub(super) struct ByLabel<'w, T> {
 }
 
 impl<'w, T> ByLabel<'w, T> {
-    /// Indexes items by their required labels.
     pub(super) fn new(items: Vec<(T, Vec<Label<'w>>)>) -> Self {
         let mut counts: BTreeMap<Label<'w>, usize> = BTreeMap::new();
         for label in items.iter().flat_map(|(_, labels)| labels) {

@@ -4,12 +4,10 @@ use std::fmt;
 
 use crate::world::{Claim, NamespacedName, Pod, PodVolume, VolumeBindingMode, World};
 
-/// A PVC and its name.
 pub(super) type NamedClaim<'w> = (&'w str, &'w Claim);
 
 /// The PVCs of a pod, if none of them rules out every node.
 pub(super) struct Claims<'w> {
-    /// Bound PVCs.
     pub(super) bound: Vec<NamedClaim<'w>>,
     /// PVCs that must be bound on the pod's node, in the order of the pod's volumes.
     pub(super) delayed: Vec<NamedClaim<'w>>,

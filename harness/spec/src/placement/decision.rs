@@ -140,7 +140,6 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         own.into_iter().map(|score| score + points).collect()
     }
 
-    /// Why extenders exclude the node.
     fn extender_reasons(&self, name: &str) -> Vec<Reason> {
         let concerned = self
             .indexed
@@ -202,7 +201,6 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         reasons
     }
 
-    /// Why volume limits of drivers exclude the node.
     fn volume_limit_reasons(&self, name: &str) -> Vec<Reason> {
         let Some(csi_node) = self.indexed.world.csi_nodes.get(name) else {
             return Vec::new();

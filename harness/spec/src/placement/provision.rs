@@ -53,7 +53,6 @@ fn returns_maximum(api: Api) -> bool {
     api.release.has_maximum() || api.version().is_none()
 }
 
-/// Whether the scheduler checks capacity for a StorageClass.
 fn is_capacity_checked(indexed: &IndexedWorld<'_>, class: &StorageClass) -> bool {
     let driver = indexed.world.csi_drivers.get(&class.provisioner);
     indexed.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)

@@ -27,10 +27,8 @@ struct DynamicClaims {
     capacities: Vec<BTreeSet<ScoredCapacity>>,
 }
 
-/// The value of a CSIStorageCapacity object that the scheduler scores.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ScoredCapacity {
-    /// The capacity in bytes.
     Bytes(i128),
     /// The capacity is unknown, so the class is not scored.
     Unknown,

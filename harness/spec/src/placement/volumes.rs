@@ -6,9 +6,7 @@ use crate::world::{Claim, NamespacedName, Node, Volume};
 
 /// For one node, the PVCs that would be bound to existing volumes, and the remaining PVCs.
 pub(super) struct StaticBindings<'w> {
-    /// PVCs with a matching volume, and the volume.
     pub(super) found: Vec<(NamedClaim<'w>, &'w Volume)>,
-    /// PVCs without a matching volume.
     pub(super) unmatched: Vec<NamedClaim<'w>>,
 }
 
@@ -57,7 +55,6 @@ pub(super) fn match_volumes<'w>(
     matched
 }
 
-/// Whether the volume may be bound to the PVC.
 pub(super) fn can_bind(claim: &Claim, volume: &Volume) -> bool {
     volume.class == claim.class && is_free_for(claim, volume) && satisfies(claim, volume)
 }

@@ -32,7 +32,6 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     violations
 }
 
-/// An unbound PVC that a provisioner can provision now.
 struct ProvisionableClaim<'w> {
     world: &'w World,
     claim: &'w Claim,

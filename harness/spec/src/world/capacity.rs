@@ -138,7 +138,6 @@ enum QuantityJson {
     Number(i64),
 }
 
-/// Parses a quantity that may be unset.
 pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
     let text = match Option::<QuantityJson>::deserialize(deserializer)? {
         None => return Ok(None),

@@ -106,7 +106,6 @@ impl Driver {
             .unwrap_or(&self.default_response)
     }
 
-    /// Whether all values that the driver returns are valid.
     pub(crate) fn reports_valid_capacity(&self) -> bool {
         let responses = self.responses.values().flat_map(BTreeMap::values);
         let is_valid = |response: &CapacityResponse| matches!(response, CapacityResponse::Reported(values) if values.is_valid());

@@ -195,7 +195,6 @@ impl World {
 }
 
 impl World {
-    /// Copies all objects of one kind from another cluster state.
     pub(crate) fn copy_kind(&mut self, kind: ChangeKind, from: &World) {
         match kind {
             ChangeKind::Nodes => self.nodes.clone_from(&from.nodes),

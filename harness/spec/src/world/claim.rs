@@ -9,9 +9,7 @@ use super::capacity::quantity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// Annotation with the name of the node that the scheduler has selected for a PVC.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// Annotation that marks the binding of a PVC as complete.
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// Beta annotation with the name of the StorageClass. The annotation takes precedence over `spec.storageClassName`.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";

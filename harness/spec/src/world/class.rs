@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// The provisioner name of StorageClasses without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// The fields of a StorageClass that rules use.

@@ -103,7 +103,6 @@ pub(crate) fn owner(uid: &str) -> Owner {
     }
 }
 
-/// The segment of a node.
 pub(crate) fn segment_of(node: &str) -> Segment {
     segment::parse(&format!("{KEY}={node}")).unwrap()
 }

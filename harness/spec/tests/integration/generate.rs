@@ -168,14 +168,12 @@ impl Drawn {
         changes
     }
 
-    /// The generated state of the cluster.
     pub(crate) fn world(&self) -> World {
         let mut world = World::default();
         self.changes().into_iter().for_each(|change| world.apply(change));
         world
     }
 
-    /// Namespaces and names of all pods in the cluster.
     pub(crate) fn pods(&self) -> impl Iterator<Item = NamespacedName> {
         (0..self.pods.len()).map(|at| NamespacedName::new("default", format!("p{at}")))
     }
@@ -257,7 +255,6 @@ fn drawn_object((class, segment, whose, capacity, maximum): &DrawnObject) -> Cap
     }
 }
 
-/// A pod and its PVCs.
 fn pod(at: usize, claims: &[(usize, i64)]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut pod = Pod::default();

@@ -70,13 +70,11 @@ fn of_server() -> Scrape {
     }
 }
 
-/// Removes all samples of the metric with this name.
 fn without(mut scrape: Scrape, name: &str) -> Scrape {
     scrape.samples.retain(|sample| sample.name != name);
     scrape
 }
 
-/// Replaces the value of the metric with this name.
 fn with(mut scrape: Scrape, name: &str, value: f64) -> Scrape {
     let samples = scrape.samples.iter_mut().filter(|sample| sample.name == name);
     samples.for_each(|sample| sample.value = value);

@@ -18,7 +18,6 @@ use super::build::{
 
 const NONE: [&Rule; 0] = [];
 
-/// The rules that the stored objects violate.
 fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
     judge(world, stored).iter().map(|it| it.rule).collect()
 }

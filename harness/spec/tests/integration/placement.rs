@@ -37,7 +37,6 @@ fn scores(world: &World, pod: &NamespacedName, node: &str) -> Vec<i64> {
         .unwrap_or_default()
 }
 
-/// Applies an API object to the state of the cluster.
 fn put(world: &mut World, resource: &str, object: serde_json::Value) {
     world.apply(Change::of_object(resource, object).unwrap().unwrap());
 }

@@ -34,7 +34,6 @@ fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Vi
     judge_pod(&world, &pod, outcome)
 }
 
-/// The violations in a history with these events.
 fn history_violations(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
     let world = published();
     let events = events(&world);

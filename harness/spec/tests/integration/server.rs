@@ -74,7 +74,6 @@ fn with_object() -> World {
     world
 }
 
-/// A cluster whose publisher has replicas with leader election.
 fn with_leader_election() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().uses_leader_election = true;

@@ -31,10 +31,8 @@ use crate::segment::Segments;
 use capacity::CapacityFilter;
 use reserving::{DeviceReserver, Reservation};
 
-/// Client name of the extenders in the journal.
 pub(super) const CLIENT: &str = "extender";
 
-/// Error in the response to a request whose handler panicked.
 pub(crate) const PANICKED: &str = "the extender panicked while handling this request";
 
 /// Maximum size of a request in bytes. A filter request may contain all Node objects of a case.
@@ -48,7 +46,6 @@ pub(super) struct Extenders {
 }
 
 impl Extenders {
-    /// Starts the extenders of a plan.
     pub(super) async fn start(
         plan: &Plan,
         journal: &Journal,

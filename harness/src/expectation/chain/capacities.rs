@@ -22,7 +22,6 @@ const STORAGE_CHANGES: [Method; 3] = [
 ];
 
 impl<'a> Window<'a> {
-    /// Explains why the published capacity of a class in a segment differs from the expected one.
     pub(in crate::expectation) fn capacity_chain(
         &self,
         want: Option<Row>,
@@ -141,7 +140,6 @@ impl<'a> Window<'a> {
         text
     }
 
-    /// The existing volumes that the driver has created in a segment.
     fn format_volumes_in(&self, segment: &str) -> String {
         let calls = || {
             self.facts.iter().filter_map(|fact| match &fact.what {

@@ -15,7 +15,6 @@ use capacity_types::pod::class_of;
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
-    /// Explains why the state of a PVC differs from the expected one.
     pub(in crate::expectation) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         if self
@@ -146,7 +145,6 @@ impl<'a> Window<'a> {
         text.map(str::to_owned)
     }
 
-    /// Requested size and StorageClass of a PVC.
     pub(super) fn requested_size_and_class(&self, claim: &str) -> Option<(String, String)> {
         let object = self
             .cluster

@@ -31,7 +31,6 @@ pub(crate) const REQUEUE_RESOURCES: [&str; 7] = [
 ];
 
 impl<'a> Window<'a> {
-    /// Explains why a pod is not on the expected node.
     pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &ExpectedNode) -> Chain {
         let mut chain = Chain::default();
         if !self.add_scheduler_deliveries(&mut chain, pod) {
@@ -351,7 +350,6 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Names of the PVCs that a pod mounts.
     pub(super) fn claims_of(&self, pod: &str) -> Vec<String> {
         let object = self.cluster.object("pods", Some(WORKLOADS), pod);
         object.map_or_else(Vec::new, |pod| claims_of(pod))

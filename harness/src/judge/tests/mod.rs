@@ -92,7 +92,6 @@ impl TestJournal {
         self.condition("Unschedulable", text);
     }
 
-    /// Appends that the scheduler fails to bind the pod to the selected node.
     fn fail_binding(&mut self, text: &str) {
         self.condition("SchedulerError", text);
     }
@@ -115,7 +114,6 @@ impl TestJournal {
         }
     }
 
-    /// Appends a GetCapacity call of the publisher that returns this capacity.
     fn get_capacity_returning(&mut self, available: i64) {
         self.record(
             json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
@@ -146,7 +144,6 @@ impl TestJournal {
         bound.bound
     }
 
-    /// Whether the step would end if a `Quiet` fact were appended now.
     fn is_done_when_quiet(&mut self) -> bool {
         if self.judge.progress() == (Progress::Running { quiet: true }) {
             self.record(json!({"fact": "quiet"}));

@@ -14,7 +14,6 @@ fn reason(journal: &TestJournal) -> Option<Reason> {
         })
 }
 
-/// Appends that the publisher creates a CSIStorageCapacity object for a StorageClass that the expectation does not name.
 fn create_object_of_other_class(journal: &mut TestJournal) {
     let object = json!({"metadata": {}, "storageClassName": format!("class-{}", journal.seq)});
     journal.commit("publisher", "added", "csistoragecapacities", "c", &object);

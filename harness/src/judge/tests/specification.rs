@@ -77,12 +77,10 @@ impl TestJournal {
         );
     }
 
-    /// Appends that the only program of a role starts or stops.
     fn record_process(&mut self, role: &str, event: &str) {
         self.record(json!({"fact": "process", "client": role, "role": role, "event": event}));
     }
 
-    /// Appends an executed action with this timeline text.
     fn record_action(&mut self, text: &str) {
         self.record(json!({"fact": "action", "text": text}));
     }
@@ -127,7 +125,6 @@ impl TestJournal {
         self.record(json!({"fact": "stepActed", "step": 0}));
     }
 
-    /// Appends that the scheduler rejects the pod.
     fn reject_created_pod(&mut self) {
         let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
         let mut refused = waiting();
@@ -142,7 +139,6 @@ impl TestJournal {
         unsettled.any(|it| it.rule.id == "placement/wrongly-refused")
     }
 
-    /// Appends deadlines until the expectation fails.
     fn advance_until_failure(&mut self) {
         while self.judge.failure.is_none() {
             self.next_bound();

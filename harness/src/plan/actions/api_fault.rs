@@ -144,7 +144,6 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     )])
 }
 
-/// Parses a fault of a case into a fault rule.
 fn parse_rule(spec: &FaultSpec) -> Result<Rule, String> {
     let rule = Rule {
         on: request_match(spec)?,

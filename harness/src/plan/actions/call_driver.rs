@@ -40,7 +40,6 @@ pub struct CsiCallSpec {
     pub until: ResponseSpec,
 }
 
-/// Methods that are called without arguments.
 const WITHOUT_ARGUMENTS: [Method; 5] = [
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,

@@ -148,7 +148,6 @@ pub(super) fn create_object(object: &Value) -> (Action, String) {
     (Action::Create(object.clone()), note)
 }
 
-/// Resolves an object that the case identifies by resource, namespace and name.
 fn named_target(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
     match (is_namespaced(resource)?, namespace) {
         (true, None) => Err(format!(
@@ -165,7 +164,6 @@ fn named_target(resource: &str, namespace: Option<&str>, name: &str) -> Result<T
     }
 }
 
-/// Whether the resource is namespaced.
 fn is_namespaced(resource: &str) -> Result<bool, String> {
     let known = ResourceRef::by_plural(resource).map(|(_, namespaced)| namespaced);
     known.ok_or_else(|| format!("unknown resource `{resource}`; use the plural name, such as `replicasets`"))

@@ -165,7 +165,6 @@ fn require_class_and_size(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     }
 }
 
-/// The `spec` field of a PersistentVolumeClaim object.
 fn claim_spec(spec: &ClaimSpec) -> Value {
     let mut claim = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -192,7 +191,6 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
     claim
 }
 
-/// Builds a PersistentVolumeClaim object.
 pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",

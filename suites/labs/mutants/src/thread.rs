@@ -18,7 +18,6 @@ const NAME: &str = "mutant";
 /// How the program under test ended; `None` if the caller stopped it.
 type SystemResult = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// Wraps `run` so that the program under test runs with this mutant active.
 pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {

@@ -15,7 +15,6 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use suites::harness::system::BoxError;
 
-/// Read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of an error response that an error message quotes.
 const SHOWN_BYTES: usize = 300;

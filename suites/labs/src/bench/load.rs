@@ -191,7 +191,6 @@ pub(super) struct Bench<'a> {
     listed: Collection,
 }
 
-/// Returns the n-th request of a phase of the load.
 pub(super) type NthRequest = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
 /// The phases of the load, in order. Each phase requires the objects of the earlier phases.
@@ -217,7 +216,6 @@ impl Phase {
 }
 
 impl Bench<'_> {
-    /// Creates the custom resources of each CRD.
     async fn create_custom_resources(
         &self,
         definitions: &Definitions,
@@ -233,7 +231,6 @@ impl Bench<'_> {
         self.send_requests(String::new(), count, nth).await.map(drop)
     }
 
-    /// Runs one phase of the load.
     pub(super) async fn phase(&self, phase: Phase) -> Result<RequestStats, BoxError> {
         let Load {
             objects,

@@ -45,7 +45,6 @@ impl Kind {
         }
     }
 
-    /// The API objects of the kind in a namespace.
     pub(super) fn collection(&self, namespace: &str) -> Collection {
         let Kind {
             api_version,
@@ -99,7 +98,6 @@ impl Definitions {
         Definitions { group, count }
     }
 
-    /// The kinds of custom resources that the CRDs define.
     pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
         (0..self.count).map(|number| Kind::custom(&self.group, number))
     }

@@ -189,7 +189,6 @@ fn resource_version_of(line: &[u8]) -> Result<String, BoxError> {
         .to_owned())
 }
 
-/// The number of the change that caused the watch event.
 fn change_number(line: &[u8]) -> Result<usize, BoxError> {
     let event: Value = serde_json::from_slice(line)?;
     let text = event["object"]["data"]["change"].as_str().unwrap_or_default();

@@ -86,7 +86,6 @@ excluded! {
     "flag" ["flipped on", "flipped off", "true", "false"] => ["release"], These(["1.18"]);
 }
 
-/// Whether two values of different axes can occur together.
 pub(super) fn can_occur_together(axis: &str, value: &str, with: &str, other: &str) -> bool {
     let excludes = |(axis, value): (&str, &str), (with, other): (&str, &str)| {
         EXCLUDED.iter().any(|it| {

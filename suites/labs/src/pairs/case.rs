@@ -14,7 +14,6 @@ pub(super) struct Case<'a> {
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// Returns the axis values whose condition is true.
 pub(super) fn values_whose_condition_holds<const N: usize>(
     values: [(bool, &'static str); N],
 ) -> BTreeSet<&'static str> {

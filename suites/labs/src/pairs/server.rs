@@ -7,7 +7,6 @@ use suites::harness::scenario::{Role, SchedulerSpec};
 
 use super::case::{Case, values_whose_condition_holds};
 
-/// Feature gate of the API server and the scheduler.
 const GATE: &str = "CSIStorageCapacity";
 /// Minor version of the first release whose scheduler scores by default.
 const SCORES_FROM: u8 = 37;

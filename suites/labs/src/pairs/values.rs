@@ -12,7 +12,6 @@ use super::{objects, server};
 /// An axis of pair coverage and one of its values.
 pub(super) type AxisValue = (&'static str, &'static str);
 
-/// Returns the values that a case has on each axis.
 pub(super) fn axis_values(scenario: &Scenario) -> Result<BTreeSet<AxisValue>, ScenarioError> {
     let steps = scenario.file.steps.iter();
     let actions = steps.flat_map(|step| {

@@ -257,7 +257,6 @@ impl Selftest {
         self.trial(defect, plan, &ended)
     }
 
-    /// Converts the outcome of a run to its result in the report.
     fn trial(&self, defect: Option<&Defect>, plan: &Plan, ended: &Result<Outcome, StartError>) -> Trial {
         let mut trial = Trial {
             defect: defect.map(|defect| defect.name.clone()),
@@ -329,12 +328,10 @@ impl Selftest {
 /// One run: the index of its defect (`None` without a defect), and the index of its case.
 type DefectAndCase = (Option<usize>, usize);
 
-/// Whether the case runs a program of the role that the defect breaks.
 fn uses_broken_component(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 
-/// Whether a known-failure entry of the manifest excuses the failure.
 fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     matches!(
         match_known_failure(manifest, plan.id(), &FailureText::of(failure)),

@@ -30,7 +30,6 @@ pub struct Observed {
 
 /// The result of running a case without a defect.
 pub(super) struct Baseline {
-    /// The result of the run for the report.
     pub(super) trial: Trial,
     /// Indices of the defects whose code the run did not execute.
     pub(super) unreached: BTreeSet<usize>,
@@ -52,7 +51,6 @@ impl<'a> ObservedRun<'a> {
         }
     }
 
-    /// Whether the defect could change this run.
     pub(super) fn may_change_run(&self, defect: &Defect) -> bool {
         // The journal lacks the start of the run, which the defect may have changed.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {

@@ -121,7 +121,6 @@ impl fmt::Display for FileViolationCoverage {
     }
 }
 
-/// The requirements of a case that none of the detected defects violates.
 pub(super) fn unviolated_requirements(case: &CaseSummary, caught: &[&Defect]) -> Vec<String> {
     let is_open = |id: &&String| !caught.iter().any(|defect| defect.violates.contains(*id));
     case.requirements.iter().filter(is_open).cloned().collect()

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use capacity_scheduler::objects::{Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Volume};
 use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
 
-/// The namespace of all namespaced objects in the studies.
 const NAMESPACE: &str = "study";
 
 /// The cache key of a claim or of another namespaced object.
@@ -13,7 +12,6 @@ pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced(NAMESPACE, name)
 }
 
-/// Converts a number of bytes to a quantity.
 pub(crate) fn quantity(bytes: u64) -> Option<Quantity> {
     bytes.to_string().parse().ok()
 }
@@ -48,7 +46,6 @@ pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
     })
 }
 
-/// A `nodeTopology` that selects the nodes with these labels.
 pub(crate) fn topology_with_labels<'a>(
     labels: impl IntoIterator<Item = (&'a String, &'a String)>,
 ) -> NodeTopology {
@@ -104,7 +101,6 @@ pub(crate) fn volume(name: &str, class: &str, bytes: u64) -> Volume {
     }
 }
 
-/// A pod that uses these claims.
 pub(crate) fn pod<'a>(name: &str, claims: impl IntoIterator<Item = &'a str>) -> Pod {
     let volume = |claim: &str| PodVolume {
         claim: key(claim),

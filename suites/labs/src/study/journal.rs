@@ -94,7 +94,6 @@ impl Runner {
         }
     }
 
-    /// Runs a scenario and ignores unmet expectations.
     pub(super) fn run_ignoring_failures(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         self.run_counted(scenario, refresh).map(|(run, _)| run)
     }

@@ -25,7 +25,6 @@ pub struct Fault {
 
 use Kind::{Call, Delivery, Read, Watch, Write};
 
-/// The CSI methods by which a program identifies the driver.
 const IDENTIFYING_CALLS: [CsiMethod; 5] = [
     CsiMethod::Probe,
     CsiMethod::GetPluginInfo,
@@ -85,7 +84,6 @@ impl Fault {
         }
     }
 
-    /// The name of the cell for this fault at a point.
     pub(super) fn cell_name(&self, point: &Point) -> String {
         format!("{}-{}", point.name(), self.name)
     }

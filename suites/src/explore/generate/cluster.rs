@@ -73,7 +73,6 @@ fn nodes(rng: &mut SeededRng, driver: &Driver) -> Vec<Node> {
     names.into_iter().map(|name| node(rng, driver, name)).collect()
 }
 
-/// Generates a node with this name.
 pub(super) fn node(rng: &mut SeededRng, driver: &Driver, name: &str) -> Node {
     let keys = driver.topology_keys.as_ref().filter(|keys| keys.len() > 1);
     let mut labels = topology::long_labels(name, driver);

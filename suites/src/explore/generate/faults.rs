@@ -49,14 +49,12 @@ fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: Fau
     }
 }
 
-/// A fault with only the fields that `set` sets.
 fn fault_with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
     let mut fault = FaultSpec::default();
     set(&mut fault);
     fault
 }
 
-/// A fault that delays requests.
 pub(super) fn delay() -> FaultSpec {
     fault_with(|fault| fault.delay = Some("50ms".to_owned()))
 }

@@ -68,13 +68,11 @@ pub fn generate(seed: u64, wanted: &[&'static Focus]) -> Generated {
     }
 }
 
-/// State of the generator.
 struct Generator {
     rng: SeededRng,
     focus: &'static Focus,
     cluster: GeneratedCluster,
     state: State,
-    /// Number of object names generated so far.
     names_used: u32,
 }
 
@@ -117,7 +115,6 @@ impl Generator {
         None
     }
 
-    /// Applies an event to the state; `None` if the event is not possible in the current state.
     fn apply_if_possible(&mut self, event: Event) -> Option<Event> {
         let is_possible = self.state.admits(&event);
         if is_possible {

@@ -51,7 +51,6 @@ fn disks(rng: &mut SeededRng) -> Pool {
     Pool::Disks { devices }
 }
 
-/// A random StorageClass for volumes of a driver.
 pub(super) fn class(rng: &mut SeededRng, driver: &Driver, name: &str) -> Class {
     let binding = match rng.one_in(6) {
         true => Binding::Immediate,

@@ -15,15 +15,11 @@ pub(super) const LONG_NODES: [&str; 5] = [
     "n8-whose-name-has-as-many-characters-as-a-limit-allows-for-namx",
     "n9-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// Maximum length of a label value.
 pub(super) const LABEL_MAX: usize = 63;
-/// Topology key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
-/// Label with the node name.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// A second topology key.
 pub(super) const RACK: &str = "rack";
-/// Deprecated topology key of regions.
 const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 /// The segment of a driver without topology.
 const EVERYWHERE: &str = "*";

@@ -88,7 +88,6 @@ fn unnamed_claim(generator: &mut Generator) -> Claim {
     }
 }
 
-/// A claim that no pod mounts yet.
 pub(super) fn unmounted_claim(generator: &mut Generator) -> Option<Event> {
     let name = generator.name('c');
     Some(Event::Claim(claim(generator, name)))

@@ -5,7 +5,6 @@ use crate::report::CaseRecord;
 /// File name of the page of cases.
 pub(in crate::report) const CASES: &str = "report.html";
 
-/// File name of the page of requirements.
 pub(in crate::report) const REQUIREMENTS: &str = "requirements.html";
 
 pub(super) fn anchor(case: &CaseRecord) -> String {

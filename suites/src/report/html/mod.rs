@@ -192,7 +192,6 @@ fn folded_case_list(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict
     }
 }
 
-/// The requirements of a case as linked ids.
 fn requirement_links(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     let known = case.requirements.iter();
     html! {

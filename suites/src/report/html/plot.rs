@@ -134,7 +134,6 @@ fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, cas
     }
 }
 
-/// The final values as text.
 fn describe_final_values(series: &Series) -> String {
     let format = |points| last_bytes(points).map_or_else(|| "nothing".to_owned(), format_bytes);
     let published = format(&series.published);

@@ -19,7 +19,6 @@ const SHOWN: usize = 6;
 /// The cases of each requirement.
 type Cases<'r> = BTreeMap<&'r str, Vec<&'r CaseRecord>>;
 
-/// Renders `requirements.html`.
 pub(in crate::report) fn page(report: &Report, _: &Path) -> String {
     let catalogue = Catalogue::load();
     let cases = by_requirement(report, catalogue);

@@ -46,7 +46,6 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) 
     exploration
 }
 
-/// The signatures of the findings in the generated clusters that the manifest does not excuse.
 async fn unexcused_signatures(manifest: Manifest) -> Vec<String> {
     let exploration = explored(&invalid_list_requests(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();

@@ -212,7 +212,6 @@ impl Cluster {
         Publisher { stop, task }
     }
 
-    /// A client of the API server with the token of a user.
     pub(crate) fn client(&self, user: &str) -> kube::Client {
         let mut config = kube::Config::new(self.server.url().parse().unwrap());
         config.auth_info.token = Some(self.api.add_user(User::new(user)).into());
@@ -276,13 +275,11 @@ impl Publisher {
     }
 }
 
-/// A topology segment that has the same value for each key.
 pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
     let pair = |key: &&str| ((*key).to_owned(), value.to_owned());
     keys.iter().map(pair).collect()
 }
 
-/// A local address on which no server listens at the moment.
 pub(crate) async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .await

@@ -73,7 +73,6 @@ fn claim(cluster: &Cluster, name: &str, class: &str, annotations: &Value) {
     }));
 }
 
-/// Makes the next calls of a CSI method fail with this status code.
 fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
     let rule = fake_csi::Rule {
         method,

@@ -9,7 +9,6 @@ fn endpoint(report: &Report) -> Value {
     serde_json::from_str(&read(&write_all_formats(report), "badge.json")).unwrap()
 }
 
-/// Returns a complete report of these cases.
 fn complete_report(cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.partial.clear();

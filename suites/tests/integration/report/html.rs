@@ -73,7 +73,6 @@ fn the_page_runs_no_script_and_loads_no_resource() {
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));
 }
 
-/// All values of an HTML attribute in a page.
 fn values<'d>(document: &'d Document<'_>, attribute: &str) -> Vec<&'d str> {
     let nodes = document.descendants();
     nodes.filter_map(|node| node.attribute(attribute)).collect()

@@ -134,7 +134,6 @@ fn every_verdict() -> Report {
     report(cases)
 }
 
-/// Writes the report in all formats into a temporary folder.
 fn write_all_formats(report: &Report) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_all(report, folder.path()).unwrap();

@@ -11,7 +11,6 @@ fn page(report: &Report) -> String {
     read(&write_all_formats(report), "requirements.html")
 }
 
-/// A case that verifies these requirements and has this verdict.
 fn case_with_requirements(id: &str, verdict: &str, requirements: &[&str]) -> CaseRecord {
     CaseRecord {
         requirements: requirements.iter().map(|&id| id.to_owned()).collect(),

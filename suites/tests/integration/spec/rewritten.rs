@@ -58,7 +58,6 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// Runs a case, and returns the verdict and the journal.
 async fn run_case(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
     let defect = defect.map(|name| references::Defect::named(name).unwrap());
     let systems = references::built_in(defect);

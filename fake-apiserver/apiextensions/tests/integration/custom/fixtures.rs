@@ -3,9 +3,7 @@
 use super::client::{TestResponse, TestServer};
 use serde_json::{Value, json};
 
-/// The path of the CustomResourceDefinition collection.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// The path of the custom resource collection that most tests of custom resources use.
 pub(crate) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
 /// A CRD of a namespaced resource with one version.

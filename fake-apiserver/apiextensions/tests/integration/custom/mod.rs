@@ -23,7 +23,6 @@ async fn create_rejected(wire: &TestServer, spec: Value) -> Vec<String> {
     causes(&answer)
 }
 
-/// The CRD of `foos` with two versions.
 fn definition_with_versions(first: &Value, second: &Value) -> Value {
     let mut definition = definition("foos", "Foo", Value::Null);
     definition["spec"]["versions"] = json!([first, second]);

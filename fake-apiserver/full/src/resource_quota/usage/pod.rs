@@ -28,7 +28,6 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// Whether the resource name has the form `hugepages-SIZE`.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }

@@ -70,12 +70,10 @@ fn merge(under: &mut Value, over: Value) {
     under.extend(over);
 }
 
-/// An entry of `mutations` with patchType ApplyConfiguration.
 fn apply_configuration_mutation(expression: &str) -> Value {
     json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}})
 }
 
-/// An entry of `mutations` with patchType JSONPatch.
 fn json_patch_mutation(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }

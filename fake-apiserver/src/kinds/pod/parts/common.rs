@@ -3,7 +3,6 @@
 use crate::machinery::metadata;
 use serde_json::Value;
 
-/// The annotation of mirror pods, which represent the static pods of a kubelet.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Replaces the new pod by the old pod and returns the request body. From the metadata of the body, only uid, resourceVersion and

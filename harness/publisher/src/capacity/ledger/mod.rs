@@ -29,11 +29,9 @@ pub(crate) struct Ledger {
     objects: HashMap<String, KnownObject>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
-    /// How this publisher writes selectors: with `matchLabels` or `matchExpressions`.
     form: SelectorForm,
 }
 
-/// An existing CSIStorageCapacity object, and what this publisher knows about it.
 #[derive(Debug)]
 pub(crate) struct KnownObject {
     key: Key,
@@ -48,7 +46,6 @@ pub(crate) struct KnownObject {
     refreshed_at: Instant,
 }
 
-/// Numbers of desired keys and existing objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Number of desired keys (class and segment).
@@ -71,7 +68,6 @@ pub(crate) struct KeyState {
 }
 
 impl Ledger {
-    /// Creates an empty ledger. `form`: how this publisher writes selectors.
     pub(crate) fn new(form: SelectorForm) -> Ledger {
         Ledger {
             form,
@@ -119,7 +115,6 @@ impl Ledger {
             .collect()
     }
 
-    /// The desired keys whose class and segment satisfy these predicates.
     pub(crate) fn desired_keys_where(
         &self,
         class: impl Fn(&str) -> bool,
@@ -213,7 +208,6 @@ impl Ledger {
         desired.filter_map(first).collect()
     }
 
-    /// The numbers of desired keys and existing objects.
     pub(crate) fn counts(&self) -> Counts {
         let current = self.by_key.keys().filter(|key| self.is_desired(key)).count();
         Counts {
@@ -223,7 +217,6 @@ impl Ledger {
         }
     }
 
-    /// Records that a create request for the key is in progress.
     pub(crate) fn begin_create(&mut self, key: &Key) {
         self.creating.insert(key.clone());
     }

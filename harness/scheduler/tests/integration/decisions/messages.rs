@@ -12,7 +12,6 @@ use super::test_cluster::TestCluster;
 /// The expected message, and a function that adds PVCs for which the pod gets this message.
 type Row = (&'static str, fn(&mut TestCluster));
 
-/// Pods whose PVCs exclude every node, each with the expected message.
 #[test]
 fn pvcs_that_rule_out_every_node_determine_the_message() {
     let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";

@@ -10,7 +10,6 @@ use capacity_scheduler::store::Collection;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The provisioner of all classes in these tests.
 pub(crate) const DRIVER: &str = "disk.example.com";
 
 /// A snapshot under construction, and a pod that uses every PVC that was added.
@@ -43,7 +42,6 @@ impl TestCluster {
         put(&mut self.snapshot.nodes, source);
     }
 
-    /// Adds a node with this status.
     pub(crate) fn node_with_status(&mut self, name: &str, status: &Value) {
         put(
             &mut self.snapshot.nodes,
@@ -109,7 +107,6 @@ impl TestCluster {
         self.claim(name, class, size, json!({}));
     }
 
-    /// Adds a PVC that is bound to this volume.
     pub(crate) fn add_bound_claim(&mut self, name: &str, volume: &str) {
         let annotations = json!({"annotations": {"pv.kubernetes.io/bind-completed": ""}});
         self.claim(
@@ -136,7 +133,6 @@ impl TestCluster {
         );
     }
 
-    /// Adds a volume to the pod.
     pub(crate) fn pod_volume(&mut self, volume: Value) {
         self.volumes.push(volume);
     }
@@ -182,7 +178,6 @@ impl TestCluster {
     }
 }
 
-/// A `nodeTopology` that matches one node.
 pub(crate) fn topology_of_node(node: &str) -> Value {
     json!({"matchLabels": {"node": node}})
 }

@@ -8,7 +8,6 @@ use tokio::task::JoinHandle;
 
 use super::server::Server;
 
-/// The provisioner of all classes in these tests.
 pub(crate) const DRIVER: &str = "disk.example.com";
 
 /// A cluster with nodes, a driver that tracks capacity, and the WaitForFirstConsumer class `fast`.
@@ -102,7 +101,6 @@ impl Cluster {
         );
     }
 
-    /// Waits for the selected-node annotation of a PVC, and returns its value.
     pub(crate) async fn wait_for_selected_node(&self, claim: &str) -> String {
         let is_selected = |object: &Value| named(object, claim) && selected_node(object).is_some();
         let found = self
@@ -119,7 +117,6 @@ impl Cluster {
         found["spec"]["nodeName"].as_str().unwrap().to_owned()
     }
 
-    /// Waits for the nominated node of a pod.
     pub(crate) async fn wait_for_nominated_node(&self, pod: &str) -> String {
         let is_nominated =
             |object: &Value| named(object, pod) && object["status"]["nominatedNodeName"].is_string();

@@ -37,7 +37,6 @@ pub(crate) enum WatchFault {
     Expire,
     /// The event is delivered twice.
     Repeat,
-    /// The event is delayed by this duration.
     Delay(Duration),
 }
 
@@ -131,7 +130,6 @@ impl Server {
             .count()
     }
 
-    /// All objects of a resource.
     pub(crate) fn objects_of(&self, resource: &str) -> Vec<Value> {
         let state = self.state.lock();
         let found = state.objects.iter().filter(|((kind, ..), _)| kind == resource);

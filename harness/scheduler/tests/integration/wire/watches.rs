@@ -16,7 +16,6 @@ enum Step {
     Capacity(&'static str, &'static str),
     Driver(bool),
     Fault(&'static str, WatchFault),
-    /// Time passes while the scheduler runs.
     Sleep(Duration),
 }
 

@@ -25,41 +25,33 @@ pub(super) struct Group {
     pub(super) labels: Labels,
     /// Number of nodes at the start, which is the minimum number of nodes of the group.
     pub(super) min_size: usize,
-    /// Maximum number of nodes of the group.
     pub(super) max_size: usize,
     /// Maximum number of pods per node, which the autoscaler knows.
     pub(super) slots: usize,
 }
 
-/// A CSI driver with its storage.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
     /// Name of the driver, which is also the provisioner of its classes.
     pub(super) name: String,
     /// Topology key of the driver's segments. The driver sets this label when it starts on a node.
     pub(super) key: String,
-    /// Storage classes of the driver.
     pub(super) classes: Vec<String>,
-    /// Which nodes share a topology segment.
     pub(super) scope: Scope,
     /// Number of rounds from the creation of a node until the driver runs on the node.
     pub(super) delay: usize,
     /// Sizes in bytes of the disks of a segment without volumes.
     pub(super) disks: Vec<u64>,
-    /// The value that the driver reports as capacity.
     pub(super) reports: ReportedCapacity,
 }
 
 /// The nodes that share a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Each node is a segment.
     Node,
-    /// All nodes of a zone share a segment.
     Zone,
 }
 
-/// The value that a driver reports as capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReportedCapacity {
     /// Total free space of the segment; a volume may span disks.
@@ -71,7 +63,6 @@ pub(super) enum ReportedCapacity {
 /// A pod with one claim.
 #[derive(Clone, Debug)]
 pub(super) struct Pod {
-    /// Storage class of the claim.
     pub(super) class: String,
     /// Size of the claim, in bytes.
     pub(super) bytes: u64,
@@ -111,7 +102,6 @@ impl Driver {
         }
     }
 
-    /// Whether the driver runs on a node in this round.
     pub(super) fn runs_on(&self, node: &Node, round: usize) -> bool {
         round >= node.since + self.delay
     }

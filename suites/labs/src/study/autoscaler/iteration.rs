@@ -44,7 +44,6 @@ impl Default for AutoscalerFeatures {
     }
 }
 
-/// One iteration of an autoscaler.
 pub(super) struct Iteration<'l> {
     pub(super) cluster: &'l InputCluster,
     pub(super) recipe: &'l Recipe,

@@ -13,7 +13,6 @@ pub(super) struct Recipe {
     pub(super) pool_labels: Vec<(String, Labels)>,
     /// Manually created capacity objects for the segments of template nodes.
     pub(super) objects: Vec<Object>,
-    /// Condition for a new node to count as ready.
     pub(super) readiness: Readiness,
 }
 
@@ -27,7 +26,6 @@ pub(super) struct Rewrite {
 /// A manually created capacity object.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// StorageClass of the capacity object.
     pub(super) class: String,
     /// The labels of `nodeTopology`.
     pub(super) segment: Labels,

@@ -23,7 +23,6 @@ pub(super) struct SimulationResult {
 }
 
 impl SimulationResult {
-    /// Total number of added nodes.
     pub(super) fn added_nodes(&self) -> usize {
         self.added.iter().sum()
     }

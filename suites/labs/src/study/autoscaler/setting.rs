@@ -10,9 +10,7 @@ use super::recipe::{Object, Readiness, Recipe, Rewrite};
 pub(super) const NODE_CAPACITY: u64 = 10;
 /// Number of pending pods, not counting the pod that fills the first node.
 pub(super) const PODS: usize = 5;
-/// The zone of the first node group.
 pub(super) const FIRST_ZONE: &str = "a";
-/// A zone without nodes.
 pub(super) const EMPTY_ZONE: &str = "b";
 
 /// Names of a driver, its topology key, its StorageClass and its node group.
@@ -32,7 +30,6 @@ pub(super) const HOSTPATH: Names = Names {
     group: "aks-workerpool",
 };
 
-/// Names of another driver and node group.
 pub(super) const OTHER_NAMES: Names = Names {
     driver: "disk.example.com",
     key: "disk.example.com/host",
@@ -40,7 +37,6 @@ pub(super) const OTHER_NAMES: Names = Names {
     group: "storage-nodes",
 };
 
-/// The names of the driver with zonal storage.
 pub(super) const ZONAL: Names = Names {
     driver: "zonal.example.com",
     key: "topology.zonal.example.com/zone",
@@ -62,7 +58,6 @@ impl Names {
         }
     }
 
-    /// A node group that starts with `min_size` nodes.
     pub(super) fn group(&self, min_size: usize) -> Group {
         Group {
             min_size,
@@ -70,7 +65,6 @@ impl Names {
         }
     }
 
-    /// Creates `count` pods of one class, each with a volume of `bytes` bytes.
     pub(super) fn pods(&self, count: usize, bytes: u64) -> Vec<Pod> {
         let class = self.class.to_owned();
         vec![Pod { class, bytes }; count]

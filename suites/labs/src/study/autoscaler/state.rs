@@ -171,7 +171,6 @@ impl State {
         (0..cluster.pods.len()).filter(waits).collect()
     }
 
-    /// The nodes on which no pod runs.
     pub(super) fn idle(&self) -> Vec<Node> {
         let is_idle = |node: &&Node| !self.placed.values().any(|name| *name == node.name);
         self.nodes.iter().filter(is_idle).cloned().collect()

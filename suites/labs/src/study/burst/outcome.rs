@@ -90,7 +90,6 @@ pub(super) fn legend(burst: &Burst) -> Table {
     table
 }
 
-/// A table with one row per variant that was run.
 pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     let columns = [
         "variant",
@@ -130,7 +129,6 @@ pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     table
 }
 
-/// A plot with one line per variant that was run.
 pub(super) fn plot(runs: &[Outcome]) -> Plot {
     let lines = runs.iter().map(|run| Line {
         name: run.variant.to_owned(),

@@ -13,7 +13,6 @@ const CLAIM: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variant {
     pub(super) name: &'static str,
-    /// Description of the variant in one sentence.
     pub(super) meaning: &'static str,
     volumes: bool,
     tracked: bool,
@@ -22,7 +21,6 @@ pub(super) struct Variant {
     extender: bool,
     /// Available capacity as a multiple of the capacity that all pods request.
     room: u64,
-    /// Poll interval of the publisher.
     pub(super) poll: Duration,
     /// Whether watch events of capacity objects reach the scheduler with a delay.
     delays_watch: bool,

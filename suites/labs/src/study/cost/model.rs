@@ -27,7 +27,6 @@ pub(in crate::study) struct Cluster {
 /// Deployment mode of publishers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One publisher for the whole cluster.
     Central,
     /// One publisher per node; each node is a topology segment.
     Distributed,
@@ -66,7 +65,6 @@ pub(super) struct Load {
 }
 
 impl Mode {
-    /// All deployment modes.
     pub(super) const ALL: [Self; 2] = [Self::Central, Self::Distributed];
 
     pub(super) fn name(self) -> &'static str {

@@ -17,7 +17,6 @@ pub(super) struct Sample {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Deployed {
-    /// One publisher per node.
     Distributed,
     /// A central publisher, and local storage.
     Central,
@@ -143,5 +142,4 @@ impl Sample {
     }
 }
 
-/// A simulated cluster with the counts of its run.
 pub(super) type Sampled = (Sample, Run);

@@ -13,7 +13,6 @@ use super::input_cluster::{InputCluster, Node, VolumeRequest};
 use super::model::FlatCapacity;
 use crate::study::cluster;
 
-/// Fills the scheduler's cache with a cluster and its flat capacity objects.
 pub(super) fn snapshot(cluster: &InputCluster, objects: &[FlatCapacity]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for class in &cluster.classes {

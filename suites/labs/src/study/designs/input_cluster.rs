@@ -9,7 +9,6 @@ use capacity_types::Labels;
 
 use super::selector::NodeSelector;
 
-/// The label with a node's name.
 pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// A cluster with the true storage of its drivers. The same cluster is the input for all designs.
@@ -43,7 +42,6 @@ pub(super) struct Class {
     pub(super) driver: String,
 }
 
-/// A storage pool that some nodes can access.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) name: String,
@@ -52,7 +50,6 @@ pub(super) struct Pool {
     pub(super) capacities: Vec<PoolCapacity>,
 }
 
-/// The nodes with access to a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NodeAccess {
     Cluster,
@@ -72,7 +69,6 @@ pub(super) struct PoolCapacity {
     pub(super) until: Option<u32>,
 }
 
-/// The kind of volume that a capacity applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum VolumeKind {
     Class(String),
@@ -82,7 +78,6 @@ pub(super) enum VolumeKind {
     Fallback,
 }
 
-/// A volume to provision.
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRequest {
     pub(super) driver: String,

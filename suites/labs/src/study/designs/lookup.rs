@@ -97,7 +97,6 @@ fn applicable_in_group<'e>(
     }
 }
 
-/// Reads the capacity entries of all objects of a design.
 pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
     match objects {
         Objects::DriverStatus(drivers) => {

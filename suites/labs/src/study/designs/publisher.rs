@@ -10,12 +10,10 @@ use super::rules::DesignRules;
 use super::selector::{Expression, NodeSelector, Term};
 use super::server;
 
-/// Deployment mode of a publisher.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mode<'m> {
     /// One publisher per node, which publishes capacity for inline volumes only.
     InlineOnly,
-    /// One publisher for the whole cluster.
     Central(Central<'m>),
 }
 
@@ -202,7 +200,6 @@ impl Event {
         Self::TimePassed,
     ];
 
-    /// Whether the publisher calls GetCapacity after the event.
     pub(super) fn triggers_calls(self, rules: &DesignRules) -> bool {
         match self {
             Self::NodeAdded | Self::ClassAdded => true,

@@ -16,7 +16,6 @@ pub(super) enum Edition {
 const IN_MODEL: &str = "nodeList";
 
 impl Edition {
-    /// Field name of the node list in this edition of the KEP.
     pub(super) fn node_list_field(self) -> &'static str {
         match self {
             Self::Of2019 => "nodeList",
@@ -115,7 +114,6 @@ pub(super) fn update(
     }
 }
 
-/// Validates the metadata of an object without namespace.
 pub(super) fn validate_cluster_scoped(metadata: &Metadata) -> Result<(), &'static str> {
     match metadata.namespace {
         Some(_) => Err("a CSIStoragePool is cluster-scoped; remove metadata.namespace"),

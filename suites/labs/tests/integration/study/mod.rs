@@ -16,7 +16,6 @@ const SMALL: Setup = Setup {
     seed: 1,
 };
 
-/// Ids of the statements whose findings do not hold.
 fn failed_statements(study: &Study) -> BTreeSet<&'static str> {
     let failed = study.findings.iter().filter(|finding| !finding.holds());
     failed.map(|finding| finding.statement()).collect()

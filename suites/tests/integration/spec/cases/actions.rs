@@ -210,7 +210,6 @@ impl CaseSimulation<'_> {
     }
 }
 
-/// Converts the scheduler settings of a case for the specification.
 pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),

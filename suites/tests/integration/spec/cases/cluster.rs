@@ -65,7 +65,6 @@ impl Cluster {
         }
     }
 
-    /// Stores the current version of an API object.
     fn put(&mut self, resource: &str, object: Value) {
         if let Some(change) = Change::of_object(resource, &object).unwrap() {
             self.world.apply(change);

@@ -14,7 +14,6 @@ use suites::harness::plan::{NAMESPACE, Plan};
 pub(crate) enum Compared {
     /// Case and specification agree. Contains the choices that the specification leaves open in this state.
     Agrees(BTreeSet<Unspecified>),
-    /// The expectation is not compared with the specification, for this reason.
     Skipped(SkipReason),
     /// The specification does not allow what the case expects. Contains a description of the difference.
     Differs(String),

@@ -14,7 +14,6 @@ use suites::harness::plan::Plan;
 /// Timeout of a CSI call: slow calls end earlier, and calls without a response do not.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The CSI plugin of a case.
 pub(crate) struct Plugin {
     pub(crate) driver: FakeDriver,
     client: CsiClient,
@@ -23,7 +22,6 @@ pub(crate) struct Plugin {
     scripts: BTreeMap<String, RuleId>,
     /// Fault rules of the case for calls to which the plugin never responds.
     silent: Vec<(Option<String>, Rule)>,
-    /// Whether the case has stopped the plugin.
     pub(crate) is_down: bool,
 }
 

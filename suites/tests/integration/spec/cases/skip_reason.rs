@@ -26,7 +26,6 @@ pub(crate) enum SkipReason {
     Retries,
     /// The case itself creates, deletes or clones volumes.
     HarnessVolumes,
-    /// A volume is expanded.
     VolumeExpansion,
     /// The owner of capacity objects is deleted.
     OwnerDeleted,

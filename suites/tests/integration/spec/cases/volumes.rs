@@ -12,7 +12,6 @@ use suites::harness::scenario::Role;
 use super::skip_reason::SkipReason;
 use super::walk::CaseSimulation;
 
-/// The resource of PersistentVolumeClaims.
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 
 impl CaseSimulation<'_> {

@@ -21,7 +21,6 @@ pub(crate) struct CaseSimulation<'p> {
     pub(crate) plan: &'p Plan,
     pub(crate) cluster: Cluster,
     pub(crate) plugin: Plugin,
-    /// Roles whose programs are running.
     pub(crate) active: BTreeSet<Role>,
     /// Nodes on which a publisher runs in distributed mode, with their segments.
     pub(crate) endpoints: BTreeMap<String, Segment>,
