@@ -20,12 +20,12 @@ pub struct RuleId(pub u64);
 pub struct RuleState {
     /// Id of the rule.
     pub id: RuleId,
-    /// Number of matching calls, including skipped ones.
+    /// Number of calls that matched the rule, including skipped calls.
     pub matched: u64,
     /// Number of calls to which the rule was applied.
     #[cfg_attr(feature = "control", serde(rename = "taken"))]
     pub applied: u64,
-    /// The rule as added.
+    /// The fault rule as it was added.
     #[cfg_attr(feature = "control", serde(flatten))]
     pub rule: Rule,
 }

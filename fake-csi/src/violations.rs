@@ -59,7 +59,7 @@ pub(crate) fn format_capabilities(capabilities: &[VolumeCapability]) -> Vec<Stri
     capabilities.iter().map(format_capability).collect()
 }
 
-/// A capability as text for events, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or mode.
+/// Formats a capability as text for events, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or mode.
 fn format_capability(capability: &VolumeCapability) -> String {
     let kind = match capability.access_type {
         Some(AccessType::Block(_)) => BLOCK,

@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Runs all cases and passes results to `each` until `each` breaks. Cases that are still running then end without a result.
+    /// Runs all cases and passes results to `each` until `each` returns `Break`. Cases that run at that moment end without a result.
     pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let mut tasks = JoinSet::new();
         for plan in plans {

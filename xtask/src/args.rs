@@ -50,7 +50,7 @@ pub(crate) struct RepeatArgs {
 }
 
 impl RepeatArgs {
-    /// Repeats the run until a run does not pass.
+    /// Repeats a run up to `repeat` times, until a run does not pass.
     pub(crate) fn run(&self, mut once: impl FnMut() -> Result<Exit, Exit>) -> Result<Exit, Exit> {
         for time in 1..=self.repeat {
             if self.repeat > 1 {

@@ -18,7 +18,7 @@ use crate::selected::selected;
 use references::Dialect;
 use references::in_dialect;
 
-/// Runs the selected core cases in every dialect of their roles, and prints one line per dialect.
+/// Runs the selected core cases in every dialect (set of allowed choices) of their roles, and prints one line per dialect.
 pub(crate) fn run(args: &E2eArgs) -> Result<Exit, Exit> {
     let (plans, runtime) = (selected(&args.select)?, runtime()?);
     let seed = args.time.simulate.unwrap_or_default();

@@ -26,7 +26,7 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
     });
     bar.finish_and_clear();
     let Some(measured) = measured else {
-        eprintln!("interrupted: the runs so far have no result");
+        eprintln!("interrupted: no failure rates are printed for the runs so far");
         return Err(Exit::Interrupted);
     };
     table(&measured, times);

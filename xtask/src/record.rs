@@ -38,7 +38,7 @@ pub(crate) struct RecordArgs {
     jobs: Option<usize>,
 }
 
-/// Runs the selected cases, and stores each run whose verdict differs from the stored ones.
+/// Runs the selected cases, and stores each run whose verdict differs from the verdicts that are stored for its case.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let failed = |error: suites::RecordingError| Exit::Environment.with_error(error);

@@ -34,15 +34,12 @@ fn try_select(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit>
 
 fn print_select_error(args: &SelectArgs, error: &SelectError) -> Exit {
     let list = args.with_folder_option(["list".to_owned()]).join(" ");
+    let with_list = format!("{error}; `{} {list}` shows all cases", program());
     match error {
-        SelectError::Unknown { .. } | SelectError::NoCases => {
-            eprintln!("error: {error}; `{} {list}` shows all cases", program());
-        }
-        SelectError::WithoutCase(_) | SelectError::Requirement(_) => eprintln!("error: {error}"),
-    }
-    match error {
-        SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
-        SelectError::WithoutCase(_) | SelectError::NoCases => Exit::NoCases,
+        SelectError::Unknown { .. } => Exit::Usage.with_error(with_list),
+        SelectError::NoCases => Exit::NoCases.with_error(with_list),
+        SelectError::Requirement(_) => Exit::Usage.with_error(error),
+        SelectError::WithoutCase(_) => Exit::NoCases.with_error(error),
     }
 }
 

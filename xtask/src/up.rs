@@ -51,7 +51,7 @@ pub(crate) struct UpArgs {
     plain_http: bool,
 }
 
-/// Serves until Ctrl-C or SIGTERM.
+/// Serves the API server or the cluster until Ctrl-C or SIGTERM.
 pub(crate) fn run(args: &UpArgs) -> Result<Exit, Exit> {
     let runtime = runtime()?;
     let kubeconfig = KubeconfigFile::of(args.kubeconfig.as_deref())?;

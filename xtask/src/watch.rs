@@ -29,7 +29,7 @@ use references::built_in;
 /// Polling interval. An edit is used once the file is unchanged for one interval, so that a partially written file is not used.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Runs the cases until interrupted.
+/// Runs the cases of the file at each save, until interrupted.
 pub(crate) fn run(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     if let Err(error) = std::fs::metadata(file) {

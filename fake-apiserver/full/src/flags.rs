@@ -142,7 +142,7 @@ impl FlagValues {
     }
 }
 
-/// The list of flags in the output of `--help`.
+/// Formats the list of flags for the output of `--help`.
 fn format_flags(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
         let value = if flag.kind == FlagKind::Value {

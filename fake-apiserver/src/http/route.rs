@@ -158,7 +158,7 @@ impl Route {
         }
     }
 
-    /// Resolves the route for the served release: either to the definition that this release serves, or to an error.
+    /// Resolves the resource of the route for the served release: either to the definition that this release serves, or to an error.
     pub(super) fn served_by(self, api: &Api) -> Self {
         match self {
             Self::Resource { verb, target } => match api

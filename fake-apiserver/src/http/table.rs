@@ -58,7 +58,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
     })
 }
 
-/// The columns for an object. A `Scale` has columns of its own.
+/// The table columns for an object. A `Scale` subresource has columns of its own.
 fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
     match object["kind"].as_str() {
         Some("Scale") if kind.kind != "Scale" => Columns::Table(columns::SCALE),

@@ -93,11 +93,12 @@ pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The maximum length of string fields, in bytes.
+/// The maximum length of string fields of an Event, in bytes.
 const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128), ("reason", 128)];
 const MESSAGE_MAX: usize = 1024;
 
-/// Validates an event (`legacyValidateEvent`). `controller`: the name of the controller field in the written version. Events without `eventTime` are legacy events.
+/// Validates an event (`legacyValidateEvent`); events without `eventTime` are legacy events. `controller`: the name of the controller field
+/// in the API version in which the event is written.
 fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");

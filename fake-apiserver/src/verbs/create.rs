@@ -159,9 +159,11 @@ fn validate(kind: &Kind, object: &Value, setting: &StrategyContext<'_>) -> Resul
     (kind.hooks.validate)(object, &mut errors);
     forbid_privileged(kind, object, setting.options, &mut errors);
     (kind.hooks.validate_create)(object, &mut errors);
+    if errors.is_empty() {
+        return Ok(warnings);
+    }
     let subject = kind.in_storage_version().group_kind();
-    Status::refuse_invalid(subject, metadata::text(object, "name"), errors)?;
-    Ok(warnings)
+    Err(Status::invalid(subject, metadata::text(object, "name"), errors))
 }
 
 fn already_exists_error(kind: &Kind, object: &Value, present: &Object) -> Status {

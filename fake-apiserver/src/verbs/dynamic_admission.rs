@@ -179,7 +179,7 @@ struct Round {
     changed: bool,
 }
 
-/// Policies or webhooks to reinvoke, identified by `T`.
+/// The policies (`T` is a string) or webhooks (`T` is an index) to reinvoke.
 #[derive(Default)]
 struct Reinvocations<T> {
     result: Value,

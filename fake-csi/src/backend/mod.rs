@@ -41,7 +41,7 @@ pub struct VolumeInfo {
     pub device: Option<String>,
     /// Class parameters of the CreateVolume request.
     pub parameters: BTreeMap<String, String>,
-    /// Current mutable parameters.
+    /// Current mutable parameters of the volume.
     #[cfg_attr(feature = "control", serde(skip_serializing_if = "BTreeMap::is_empty"))]
     pub mutable_parameters: BTreeMap<String, String>,
     /// Id of the source volume or snapshot, if the volume is a clone or was created from a snapshot.

@@ -3,12 +3,12 @@
 use hyper::StatusCode;
 use serde::{Serialize, Serializer, de::DeserializeOwned};
 
-/// Why a request is rejected.
+/// Why the control rejects a request.
 #[derive(Debug, Serialize)]
 pub(super) struct RequestError {
     #[serde(serialize_with = "write_status")]
     pub(super) status: StatusCode,
-    /// Path of the field in the body, such as `devices.nvme0.size`.
+    /// Path of the invalid field in the request body, such as `devices.nvme0.size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) path: Option<String>,
     pub(super) message: String,

@@ -73,7 +73,7 @@ pub(super) struct CallText {
     lost: bool,
 }
 
-/// A page of stored calls.
+/// A page of stored calls, as the HTTP control returns it.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     calls: Vec<Arc<CallText>>,

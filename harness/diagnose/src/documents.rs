@@ -11,7 +11,7 @@ use serde_saphyr::budget::BudgetBreach;
 
 use crate::text::shortened;
 
-/// Maximum size of one object in bytes of YAML. etcd accepts at most 1.5 MiB by default.
+/// Maximum size of one API object in bytes of YAML. etcd accepts at most 1.5 MiB by default.
 const OBJECT_MAX: usize = 16 << 20;
 /// Maximum number of maps, lists and scalar values in one API object, after expanding YAML aliases.
 const NODES_MAX: usize = 2_000_000;

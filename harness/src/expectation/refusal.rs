@@ -26,7 +26,7 @@ impl Expectation for Refusal {
         self.0.keys().try_for_each(|pod| names.check_pod(pod))
     }
 
-    /// Not negative: the scheduler may reject a pod first and assign it later.
+    /// The scheduler may reject a pod first and assign it later.
     fn is_negative(&self, _: bool) -> bool {
         true
     }

@@ -50,7 +50,7 @@ struct RoleFile {
     /// Only for the role `driver`: names (of the driver, topology keys and so on) that cases must use.
     names: Option<Spanned<ExternalDriver>>,
     env: BTreeMap<String, Spanned<String>>,
-    /// Arguments that are added for a setting of the case: setting → value, or `any` → arguments.
+    /// Arguments that are added for a setting of the case: setting → value (or `any`) → arguments.
     settings: BTreeMap<String, Spanned<ArgumentsByValue>>,
     /// Files that the harness writes: name → content. `{files.name}` in an argument is the path of the file.
     files: BTreeMap<String, Spanned<String>>,
@@ -66,7 +66,7 @@ struct RoleFile {
     in_cluster: bool,
     /// API objects that must exist when the program starts.
     objects: Vec<Spanned<ObjectsFile>>,
-    /// Driver only: patches of API objects that set the storage of a case.
+    /// Only for the role `driver`: patches of API objects that set the storage of a case.
     backend: Vec<Spanned<ChangeFile>>,
     /// Only for the role `driver`: whether the driver, as started by this manifest, provisions volumes.
     volumes: Option<Spanned<bool>>,

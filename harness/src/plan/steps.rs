@@ -187,7 +187,7 @@ impl Names for StepNames<'_> {
     }
 }
 
-/// Hint for a node name that is probably meant as "no node".
+/// Hint for an error about an undefined node name that probably means "no node".
 fn hint_for_node_word(node: &str) -> &'static str {
     match node.to_ascii_lowercase().as_str() {
         "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {

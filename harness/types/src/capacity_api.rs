@@ -17,7 +17,7 @@ pub fn api_version(version: &str) -> String {
     format!("{GROUP}/{version}")
 }
 
-/// Label with the name of the CSI driver.
+/// Label of CSIStorageCapacity objects with the name of the CSI driver.
 pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
 /// Label of CSIStorageCapacity objects with the publisher that manages the object. Without the label, an administrator manages the object.
 pub const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";

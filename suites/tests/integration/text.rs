@@ -40,7 +40,7 @@ const DECLARED: [(&str, &str); 3] = [
 /// `capture`, whose code writes the text of a case file.
 const EXCLUDED: [&str; 3] = ["fake-apiserver", "fake-csi/proto", "harness/diagnose/src/capture"];
 
-/// The Rust sources in a folder, except for tests, by path from the root of the workspace.
+/// Adds the Rust sources in a folder, except for tests, by path from the root of the workspace.
 fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

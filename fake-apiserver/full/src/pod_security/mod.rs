@@ -45,13 +45,13 @@ impl AdmissionPlugin for PodSecurity {
             };
         };
         let is_pod = at.is_empty();
-        let is_looked_at = match request.part {
+        let is_checked = match request.part {
             Part::Main => true,
             Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
             _ => false,
         };
         let is_same = || is_pod && old.is_some_and(|old| has_unchanged_images(new, old));
-        if !is_looked_at || is_same() {
+        if !is_checked || is_same() {
             return Ok(());
         }
         let namespaces = txn.kind("", "namespaces");
@@ -65,9 +65,9 @@ impl AdmissionPlugin for PodSecurity {
             let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
             return Err(forbidden(kind, new, &why));
         }
-        // If both standards are equal, a pod that violates the `warn` standard was rejected above.
-        let is_told = is_pod && policy.warn == policy.enforce;
-        if !is_told && let Some(found) = format_violations(policy.warn, pod) {
+        // If the `warn` and `enforce` standards are equal, a pod that violates the `warn` standard was rejected above.
+        let is_enforced = is_pod && policy.warn == policy.enforce;
+        if !is_enforced && let Some(found) = format_violations(policy.warn, pod) {
             txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
         }
         Ok(())

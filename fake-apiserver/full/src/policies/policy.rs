@@ -16,7 +16,7 @@ pub(super) fn evaluate_expression(
     evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
-/// A policy with compiled expressions and its bindings.
+/// An admission policy with compiled CEL expressions, and its bindings.
 #[derive(Debug)]
 pub(super) struct Policy {
     pub(super) name: String,

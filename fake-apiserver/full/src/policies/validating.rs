@@ -133,7 +133,7 @@ fn evaluate_policy(
     failures
 }
 
-/// The evaluated `messageExpression` of a failed validation, else its `message`, else its expression.
+/// The message of a failed validation: the evaluated `messageExpression`, else `message`, else the text of the expression.
 fn denial_message(validation: &Validation, variables: &Variables<'_>) -> String {
     let message = validation.message_expression.as_ref();
     let message = message.and_then(|expression| expression.evaluate(variables).ok());

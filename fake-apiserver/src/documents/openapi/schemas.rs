@@ -323,7 +323,7 @@ fn add_zero_default(form: &ValueType, schema: &mut Value) {
     };
 }
 
-/// Adds the enum to the schema, or to the schema of its items or values.
+/// Adds the enum `values` to the schema, or for a list or map to the schema of its items or values.
 fn enumerate(schema: &mut Value, values: &[String]) {
     for of in ["items", "additionalProperties"] {
         if let Some(entry) = schema.get_mut(of) {

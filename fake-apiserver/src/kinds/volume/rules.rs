@@ -15,7 +15,7 @@ const ACCESS_MODES: [&str; 4] = [
     "ReadWriteOncePod",
 ];
 
-/// The StorageObjectInUseProtection admission plugin: adds its finalizer.
+/// The StorageObjectInUseProtection admission plugin: adds `finalizer` to a PVC, PersistentVolume or VolumeAttributesClass.
 pub(in crate::kinds) fn add_protection_finalizer(
     object: &mut Value,
     setting: &StrategyContext<'_>,

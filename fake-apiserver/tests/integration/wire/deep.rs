@@ -97,7 +97,7 @@ fn policy(expression: &str) -> TestRequest {
     post(path, "application/json", object.to_string())
 }
 
-/// Wraps `reversed` in a length-delimited protobuf field. The bytes are in reverse order, so that deep nesting takes linear time.
+/// Wraps `reversed` in a length-delimited protobuf field. All bytes are in reverse order, so that deep nesting takes linear time.
 fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
     reversed.extend(before.iter().rev());
     let head = [varint(number << 3 | 2), varint(reversed.len())].concat();

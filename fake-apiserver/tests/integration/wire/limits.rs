@@ -113,7 +113,7 @@ async fn http2_without_tls_is_supported() {
     assert_eq!(frame[3], 4, "the first frame is SETTINGS");
 }
 
-/// Forwards the reason for which each watch ended.
+/// An observer that sends the reason why each watch ended to a channel.
 pub(super) struct WatchEnds(pub(super) UnboundedSender<WatchEnd>);
 
 impl Observer for WatchEnds {

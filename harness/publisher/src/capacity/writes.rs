@@ -122,7 +122,7 @@ impl Publisher {
             Err(source) => {
                 self.ledger.lock().undo_delete(uid);
                 if is_conflict(&source) {
-                    // The object was recreated or modified; a GET shows which.
+                    // The object was recreated or modified; a GET shows which of the two happened.
                     self.refresh_object(object).await?;
                 }
                 Err(SyncError::Api {

@@ -42,25 +42,9 @@ impl<'a> Window<'a> {
         if !self.add_class_delivery(&mut chain, class) || !self.add_segment_delivery(&mut chain, segment) {
             return chain;
         }
-        let parameters = self.case.driver_parameters(class);
         let changed = self.last_storage_change(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
-        let is_meant = |call: &CallFact| {
-            call.method == Method::GetCapacity
-                && call.parameters == parameters
-                && call.segment.as_deref().unwrap_or("*") == segment
-        };
-        let calls = self.facts.iter().filter_map(|fact| match &fact.what {
-            Observation::Call(call) if fact.seq >= since && is_meant(call) => Some((fact, call)),
-            _ => None,
-        });
-        // Of the last equal responses, the first one, because the publisher may have written the object after that response.
-        let last = calls.reduce(
-            |first, later| match format_response(first.1) == format_response(later.1) {
-                true => first,
-                false => later,
-            },
-        );
+        let last = self.last_response(class, segment, since);
         let call = format!("GetCapacity for class {class} at {segment}");
         if self.add_deletion(&mut chain, class, segment) {
             return chain;
@@ -79,6 +63,34 @@ impl<'a> Window<'a> {
             self.response_links(&mut chain, (fact, call), (class, segment), want);
         }
         chain
+    }
+
+    /// The GetCapacity call since which the driver has given the same response for a class and segment: of the last equal responses, the
+    /// first. What the publisher did afterwards may result from it. `since`: the sequence number of the first fact that is considered.
+    pub(super) fn last_response(
+        &self,
+        class: &str,
+        segment: &str,
+        since: u64,
+    ) -> Option<(&'a Fact, &'a CallFact)> {
+        let parameters = self.case.driver_parameters(class);
+        let calls = self.facts.iter().filter_map(|fact| match &fact.what {
+            Observation::Call(call)
+                if fact.seq >= since
+                    && call.method == Method::GetCapacity
+                    && call.parameters == parameters
+                    && call.segment.as_deref().unwrap_or("*") == segment =>
+            {
+                Some((fact, call))
+            }
+            _ => None,
+        });
+        calls.reduce(
+            |first, later| match format_response(first.1) == format_response(later.1) {
+                true => first,
+                false => later,
+            },
+        )
     }
 
     /// Whether a program under test deleted the CSIStorageCapacity object in this step. If so, adds the deletion to the causal chain.

@@ -160,23 +160,10 @@ impl<'a> Window<'a> {
                 claim.class
             );
         }
-        let parameters = self.case.driver_parameters(&claim.class);
-        let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
-            Observation::Call(call)
-                if call.method == Method::GetCapacity
-                    && call.parameters == parameters
-                    && call.segment.as_deref().unwrap_or("*") == name =>
-            {
-                Some((fact, format_response(call)))
-            }
-            _ => None,
-        });
-        let mut responses: Vec<(&Fact, String)> = calls.collect();
-        // Of consecutive equal responses, keeps the first: the driver has returned this capacity since then.
-        responses.dedup_by(|later, earlier| later.1 == earlier.1);
-        let Some((fact, response)) = responses.pop() else {
+        let Some((fact, call)) = self.last_response(&claim.class, &name, 0) else {
             return format!("no object for {name} is large enough, and GetCapacity was never called for it");
         };
+        let response = format_response(call);
         chain.add_proven_link(
             format!(
                 "GetCapacity for class {} at {name} returned {response}",

@@ -286,7 +286,7 @@ impl Ledger {
         true
     }
 
-    /// Removes an object that does not exist any more.
+    /// Removes an object that no longer exists from the ledger.
     pub(crate) fn forget(&mut self, uid: &str) -> Option<KnownObject> {
         let known = self.objects.remove(uid)?;
         if let Some(uids) = self.by_key.get_mut(&known.key) {
